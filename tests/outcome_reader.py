@@ -29,7 +29,8 @@ PLACES = {
 }
 PLACE = "|".join(PLACES)
 A = r"(?P<a>size|color|material|shape)"
-NOUN = r"(?:\w+ )*?(?:" + "|".join((*THINGS, *(w for w, (a, _) in VALUES.items() if a == "shape"))) + r")\b"
+ADJECTIVE = "|".join(w for w, (a, _) in VALUES.items() if a != "shape")
+NOUN = rf"(?:(?:{ADJECTIVE}) )*(?:" + "|".join((*THINGS, *(w for w, (a, _) in VALUES.items() if a == "shape"))) + r")\b"
 NEAR, FAR = rf"(?:{PLACE}) the {NOUN}", rf"(?:{PLACE}) the .+"
 MANY, ANY = "(?:how many)", "(?:any other|any|an|a)"
 DESCRIBED = re.compile(rf"({NOUN})(?: (?:that (?:is|are) )?({FAR}))?")
@@ -83,7 +84,7 @@ class OutcomeReader(ProgramBuilder):
     # Questions.
 
     def read_value(self, text: str) -> bool:
-        start = "(?:find|look at|think of) (?P<X>the .+?)[;.] "
+        start = "(?:find|look at|think of|consider|start from) (?P<X>the .+?)[;.] "
         beside = f"the (?P<T>{NOUN}) (?P<R>{PLACE}) it"
         for pattern, fixed in (
             (f"what would be the {A} of (?P<X>.+)", ""),
@@ -95,9 +96,6 @@ class OutcomeReader(ProgramBuilder):
             (f"{start}how large would it be", "size"),
             (f"{start}what would it be made of", "material"),
             (f"{start}[Ww]hat would be the {A} of {beside}", ""),
-            (f"{start}[Ww]hat {A} would {beside} be", ""),
-            (f"{start}[Hh]ow large would {beside} be", "size"),
-            (f"{start}[Ww]hat would {beside} be made of", "material"),
         ):
             if found := re.fullmatch(pattern, text):
                 groups = found.groupdict()

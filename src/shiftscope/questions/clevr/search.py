@@ -572,7 +572,10 @@ def is_trivial(begin, end, steps, values, register, many):
         return True
     for k in range(begin, end):
         several = steps[k, OP] == RELATE or (steps[k, SINGLE] == 0 and op != EXIST)
-        if several and steps[k, RELATION] >= 0 and values[steps[k, RELATION]] >= many:
+        if steps[k, RELATION] < 0 or values[steps[k, RELATION]] < many:
+            continue
+        before = steps[begin + steps[k, FIRST], RELATION]
+        if several or (before >= 0 and values[before] >= many):  # there is no third thing on a second
             return True
     return False
 
@@ -598,12 +601,17 @@ def row_includes(row, k, steps, values):
 
 @exact_inline
 def is_alike(row, k, steps, values):
-    return row_includes(row, k, steps, values) or words_include(row, k, steps, values)
+    """Whether what a row says and the words of a step may be of one thing."""
+    for c in range(steps.shape[1] - SLOTS):
+        slot = steps[k, SLOTS + c]
+        if slot >= 0 and values[slot] >= 0 and row[c] >= 0 and values[slot] != row[c]:
+            return False
+    return True
 
 
 @exact_inline
-def is_named(k, column, begin, steps, values, told, first, size):
-    """Whether the words of an action name what a step gives, its value in `column` too, or any value for −1.
+def is_named(k, column, value, begin, steps, values, told, first, size):
+    """Whether the words of an action name what a step gives: its value in `column`, or any for −1, or all its words.
 
     A thing found over a relation is named where that is the relation of the action, to a thing that is named.
     """
@@ -621,30 +629,35 @@ def is_named(k, column, begin, steps, values, told, first, size):
             return False
     for r in range(first, first + size):
         fits = told[r, columns] & TOLD_NAMED != 0 and (relation < 0 or told[r, columns + 1] == relation)
-        if fits and column < 0 and row_includes(told[r], k, steps, values):
+        if not fits or not is_alike(told[r], k, steps, values):
+            continue
+        if column < 0 and row_includes(told[r], k, steps, values):
             return True
-        if fits and column >= 0 and told[r, column] >= 0 and is_alike(told[r], k, steps, values):
+        if column >= 0 and told[r, column] >= 0 and (value < 0 or told[r, column] == value):
             return True
     return False
 
 
 @exact_inline
-def is_told(begin, end, steps, values, register, said, covers, told, first, size):
+def is_told(begin, end, steps, values, register, offers, told, first, size):
     """Whether the question, or the action's words, tell the answer, or that what is counted is one thing at most."""
     columns = steps.shape[1] - SLOTS
     last = end - 1
     op, left, right = steps[last, OP], begin + steps[last, FIRST], begin + steps[last, SECOND]
-    if op == QUERY and is_named(left, steps[last, COLUMN], begin, steps, values, told, first, size):
-        return True
-    if op == EXIST and register[last - begin] == ONE and is_named(left, -1, begin, steps, values, told, first, size):
-        return True
+    column = steps[last, COLUMN] if op == QUERY else -1
     if op == EQUAL and steps[left, OP] == QUERY:
         one, two, column = begin + steps[left, FIRST], begin + steps[right, FIRST], steps[left, COLUMN]
-        if is_named(one, column, begin, steps, values, told, first, size) and is_named(
-            two, column, begin, steps, values, told, first, size
+        if is_named(one, column, -1, begin, steps, values, told, first, size) and is_named(
+            two, column, -1, begin, steps, values, told, first, size
         ):
             return True
+    out = np.int64(register[last - begin])
+    if op == QUERY and is_named(left, column, out, begin, steps, values, told, first, size):
+        return True
+    if op == EXIST and out == 1 and is_named(left, -1, -1, begin, steps, values, told, first, size):
+        return True
     for k in range(begin, end):
+        column = steps[k, COLUMN] if steps[k, OP] == SAME else column
         if steps[k, OP] != DESCRIBE or steps[k, SINGLE] == 1:
             continue
         for r in range(first, first + size):
@@ -655,8 +668,41 @@ def is_told(begin, end, steps, values, register, said, covers, told, first, size
         for i in range(begin, k):
             alone = steps[i, OP] == DESCRIBE and steps[i, SINGLE] == 1 and steps[i, RELATION] < 0
             alone = alone and steps[begin + steps[i, FIRST], OP] == SCENE
-            if alone and words_contain(i, k, said, values, covers):
+            if alone and step_includes(i, k, find_excluded(k, begin, end, steps, offers), steps, values):
                 return True
+    return column >= 0 and offers[column, 0] == 2 and leaves_one_value(column, told, first, size, columns)
+
+
+@exact_inline
+def find_excluded(k, begin, end, steps, offers):
+    """The column that the things of a step are then told apart by what they are not, if it has two values; else −1."""
+    for i in range(k + 1, end):
+        if steps[i, OP] == EXCLUDE and begin + steps[i, FIRST] == k:
+            for c in range(steps.shape[1] - SLOTS):
+                if steps[i, SLOTS + c] >= 0 and offers[c, 0] == 2:
+                    return c
+    return -1
+
+
+@exact_inline
+def step_includes(broad, narrow, but, steps, values):
+    """Whether the words of a step are all among those of another, but for a column."""
+    for c in range(steps.shape[1] - SLOTS):
+        slot, other = steps[broad, SLOTS + c], steps[narrow, SLOTS + c]
+        if c != but and slot >= 0 and values[slot] >= 0 and (other < 0 or values[other] != values[slot]):
+            return False
+    return True
+
+
+@exact_inline
+def leaves_one_value(column, told, first, size, columns):
+    """Whether everything of one of two values is gone: all rubber things."""
+    for r in range(first, first + size):
+        rest = 0
+        for c in range(columns):
+            rest += c != column and told[r, c] >= 0
+        if told[r, columns] & TOLD_GONE != 0 and rest == 0 and told[r, column] >= 0:
+            return True
     return False
 
 
@@ -889,7 +935,7 @@ def search_outcome_job(
                     said_words += values[i] >= 0 and most_said[t, 1 + i]
                 if said_words > most_said[t, 0] or is_trivial(start[t], start[t + 1], steps, values, register, many):
                     continue
-                if is_told(start[t], start[t + 1], steps, values, register, said, covers, told, tells, tell):
+                if is_told(start[t], start[t + 1], steps, values, register, offers, told, tells, tell):
                     continue
                 number = number_of[t] + code
                 if wanted[number] <= 0:

@@ -196,9 +196,7 @@ def choose_adjective(value: str, dice: RandomChoices) -> str:
 
 
 # What may follow a long phrase: "put the cube that is behind the ball on the can" would have the ball on the can.
-_AFTER_LONG = re.compile(
-    r"\{old\} (?:and \[|so that|from the scene|out of|to \{plain\}|until|(?:is|are|(?!its|as)\w+s) )|\{old\}$"
-)
+_AFTER_LONG = re.compile(r"\{old\} (?:and \[|so that|(?:is|are|(?!its|as)\w+s) )|\{old\}$")
 
 
 def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction, *, short: bool) -> tuple[str, ...]:

@@ -140,7 +140,7 @@ def _list_hops() -> Iterator[Sketch]:
             one = sketch.find_one(hops)
             sketch.query(attribute, one.number, one.node)
             near = fill_texts(TEXTS["value"][attribute], X=one.text)
-            texts = _fill(TEXTS["far value"][attribute], one) if hops == FAR else near
+            texts = _fill(TEXTS["far value"]["any"], one, a=attribute) if hops == FAR else near
             yield HOP_FILES[hops], "", "query_attribute", sketch, texts, weight
 
 
@@ -240,11 +240,14 @@ def _list_and() -> Iterator[Sketch]:
             texts = _fill(_get_texts("and", f"{end} same", attribute), place._replace(number=number), **words)
             yield "", "and", end, sketch, texts, 1
     for attribute in ATTRIBUTES:
-        sketch, one = _find_in_both_places()
+        sketch, one, _ = _find_in_both_places()
         sketch.query(attribute, one.number, one.node)
         yield "", "and", "query_attribute", sketch, fill_texts(TEXTS["value"][attribute], X=one.text), 1
-        sketch, one = _find_in_both_places()
-        yield "", "and", "compare_attribute", sketch, _compare(sketch, attribute, one, sketch.find_one()), 1
+        sketch, one, anchors = _find_in_both_places()
+        two = sketch.find_one()
+        for anchor in anchors:
+            sketch.require_different(anchor, two.node)
+        yield "", "and", "compare_attribute", sketch, _compare(sketch, attribute, one, two), 1
     for function in NUMBERS:
         sketch = OutcomeSketch()
         node, left, right = sketch.join_places("intersect")
@@ -252,16 +255,20 @@ def _list_and() -> Iterator[Sketch]:
         several = sketch.describe("filter_count", number, node)
         text = _spell_subject("all both", number, P=left.place, Q=right.place)
         two = sketch.find_several(0, "count")
+        sketch.require_apart(several, two.node)
         sketch.add_node(function, several, two.node)
         yield "", "and", "compare_integer", sketch, fill_texts(TEXTS["number"][function], A=text, B=two.text), 1
 
 
-def _find_in_both_places() -> tuple[OutcomeSketch, OutcomePhrase]:
+def _find_in_both_places() -> tuple[OutcomeSketch, OutcomePhrase, tuple[int, int]]:
+    """A thing told by two relations, and the nodes of what it stands in these to."""
     sketch = OutcomeSketch()
     node, left, right = sketch.join_places("intersect")
+    assert left.anchor and right.anchor
     number = sketch.count_description()
     text = _spell_subject("both", number, P=left.place, Q=right.place)
-    return sketch, OutcomePhrase(sketch.describe("filter_unique", number, node), number, text)
+    one = OutcomePhrase(sketch.describe("filter_unique", number, node), number, text)
+    return sketch, one, (left.anchor.node, right.anchor.node)
 
 
 def _spell_subject(key: str, number: int, **words: str) -> str:
@@ -305,6 +312,7 @@ def _list_or() -> Iterator[Sketch]:
         several = sketch.describe("filter_count", number, node)
         two = sketch.find_several(0, "count")
         text = _spell_subject("all either", number, P=left.place, Q=right.place)
+        sketch.require_apart(several, two.node)
         sketch.add_node(function, several, two.node)
         yield "", "or", "compare_integer", sketch, fill_texts(TEXTS["number"][function], A=text, B=two.text), 1
 
