@@ -388,7 +388,7 @@ def test_the_second_of_two_actions_may_empty_a_scene_where_the_first_is_ignored(
         "shiftscope.questions.hypothetical.hypothesis.PROPOSERS", {k: lambda *_, k=k: both[k] for k in both}
     )
     plan = ExamplePlan((("change", "remove"),), get_generator(), "a", partitions.TWO_HOP_LIMITS)
-    layout, _, (case,) = build_hypotheses(before, plan, [0], 4, ("emptied",))
+    layout, _, _, (case,) = build_hypotheses(before, plan, [0], 4, ("emptied",))
     assert [lacking.stage.n for lacking in case.hypothesis.lacking] == [len(red.objects), len(red.objects), 0]
     assert layout[0][case.job.without + 2, EVERYTHING] == 0
     found = generate_examples(before, plan, plan.generator.create_balance(), seed=1, split="test", placements=4)
