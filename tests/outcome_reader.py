@@ -152,7 +152,7 @@ class OutcomeReader(ProgramBuilder):
         alike = f"(?:have|with|be|made of|be made of) the same {A}"
         others = f"(?:anything else|(?:any )?(?:other )?(?P<T>{NOUN}))"
         for pattern in (
-            f"(?:find|look at) (?P<X>the .+)[;.] (?P<how>{MANY}|would) {others}(?: would)? {alike}",
+            f"(?:find|look at) (?P<X>the .+)[;.] (?P<how>{MANY}|would) {others}(?: would)? {alike} as it",
             f"(?P<how>would|{MANY}) (?:there be |you find )?{others}(?: would)?"
             f"(?: there be| you count)?(?: that are| that)? {alike} as (?P<X>the .+)",
         ):

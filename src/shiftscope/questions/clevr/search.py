@@ -640,7 +640,10 @@ def is_named(k, column, value, begin, steps, values, told, first, size):
 
 @exact_inline
 def is_told(begin, end, steps, values, register, offers, told, first, size):
-    """Whether the question, or the action's words, tell the answer, or that what is counted is one thing at most."""
+    """Whether the question, or the action's words, tell the answer, or that what is counted is one thing at most.
+
+    Nor is a value asked for or named where the action left no other: rubber, with all metal things gone.
+    """
     columns = steps.shape[1] - SLOTS
     last = end - 1
     op, left, right = steps[last, OP], begin + steps[last, FIRST], begin + steps[last, SECOND]
@@ -670,7 +673,13 @@ def is_told(begin, end, steps, values, register, offers, told, first, size):
             alone = alone and steps[begin + steps[i, FIRST], OP] == SCENE
             if alone and step_includes(i, k, find_excluded(k, begin, end, steps, offers), steps, values):
                 return True
-    return column >= 0 and offers[column, 0] == 2 and leaves_one_value(column, told, first, size, columns)
+    for c in range(columns):
+        if offers[c, 0] == 2 and leaves_one_value(c, told, first, size, columns):
+            for k in range(begin, end):
+                slot = steps[k, SLOTS + c]
+                if c == column or (steps[k, OP] == DESCRIBE and slot >= 0 and values[slot] >= 0):
+                    return True
+    return False
 
 
 @exact_inline
@@ -935,8 +944,6 @@ def search_outcome_job(
                     said_words += values[i] >= 0 and most_said[t, 1 + i]
                 if said_words > most_said[t, 0] or is_trivial(start[t], start[t + 1], steps, values, register, many):
                     continue
-                if is_told(start[t], start[t + 1], steps, values, register, offers, told, tells, tell):
-                    continue
                 number = number_of[t] + code
                 if wanted[number] <= 0:
                     idle[slot] += 1
@@ -949,7 +956,9 @@ def search_outcome_job(
                     refused[UNCHANGED] += 1
                     idle[slot] += 1
                     continue
-                must_be_known = defined == 2 or (preferred and 2 * turn < templates)
+                if is_told(start[t], start[t + 1], steps, values, register, offers, told, tells, tell):
+                    continue
+                must_be_known = defined == 2 or (preferred and 3 * turn < 2 * templates)
                 if must_be_known and not is_defined(
                     without, start[t], start[t + 1], steps, values, again, all_sets, all_codes, knows, value_of
                 ):
