@@ -173,8 +173,11 @@ def build_hypotheses(
             scenes = (without - 1 - places, places, without, len(one.lacking), placed)
             found.append(PlannedHypothesis(entry, one, OutcomeJob(*scenes, one.by_place, *touched, *tells), dice))
             break
-    widths = ((looks, len(ATTRIBUTES)), (told, TOLD_WIDTH))
-    return layout, *[np.array(rows, np.int64).reshape(-1, width) for rows, width in widths], found
+    return layout, _stack(looks, len(ATTRIBUTES)), _stack(told, TOLD_WIDTH), found
+
+
+def _stack(rows: list[list[int]], width: int) -> Ints:
+    return np.array(rows, np.int64).reshape(-1, width)
 
 
 def _build_question(
@@ -290,8 +293,9 @@ class _BalancedMaker:
         limits = replace(BALANCED_LIMITS, questions=room, per_slot=room, defined=self.defined)
         plan = ExamplePlan(EVERY, self.generator, f"b{self.tried[number]}_", limits)
         self.balance.wanted[:] = wanted
-        about = {"entries": entries, "known": self.known[number]}
-        for question in generate_examples(self.before[number], plan, self.balance, **self.how, **about):
+        for question in generate_examples(
+            self.before[number], plan, self.balance, entries=entries, known=self.known[number], **self.how
+        ):
             assert question.program is not None and question.answer is not None
             programs = self.asked[number][KINDS.index(question.note("action_kind"))]
             if question.program not in programs:
