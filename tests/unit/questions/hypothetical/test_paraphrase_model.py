@@ -157,7 +157,7 @@ STEPS = 600
 @pytest.mark.filterwarnings("ignore")
 def test_a_trained_model_rewords_a_dataset_and_every_rewording_kept_means_the_same(trained_folder, tmp_path):
     """`shiftscope make clevr_hyp --paraphraser FOLDER`: its texts are read back by readers that know no template."""
-    options = {"images": 14, "placements": 1, "pictured": False, "workers": 1}
+    options = {"images": 7, "placements": 1, "pictured": False, "workers": 1}
     make_here("clevr_hyp", tmp_path / "plain", **options)
     make_here("clevr_hyp", tmp_path / "reworded", **options, paraphraser=str(trained_folder))
     plain, made = Dataset.open(tmp_path / "plain"), Dataset.open(tmp_path / "reworded")
