@@ -29,9 +29,10 @@ PLACES = {
 }
 PLACE = "|".join(PLACES)
 A = r"(?P<a>size|color|material|shape)"
-NOUN = r"(?:\w+ )*?(?:" + "|".join((*THINGS, *(w for w, (a, _) in VALUES.items() if a == "shape"))) + r")\b"
+ADJECTIVE = "|".join(w for w, (a, _) in VALUES.items() if a != "shape")
+NOUN = rf"(?:(?:{ADJECTIVE}) )*(?:" + "|".join((*THINGS, *(w for w, (a, _) in VALUES.items() if a == "shape"))) + r")\b"
 NEAR, FAR = rf"(?:{PLACE}) the {NOUN}", rf"(?:{PLACE}) the .+"
-MANY, ANY = "(?:how many|what number of)", "(?:any other|any|another|an|a)"
+MANY, ANY = "(?:how many)", "(?:any other|any|an|a)"
 DESCRIBED = re.compile(rf"({NOUN})(?: (?:that (?:is|are) )?({FAR}))?")
 VERBS = re.compile(r"^(?:there be|you count|you see|you find|be|that are|that)\b ?")
 
@@ -83,30 +84,36 @@ class OutcomeReader(ProgramBuilder):
     # Questions.
 
     def read_value(self, text: str) -> bool:
-        start = "(?:find|look at|think of) (?P<X>the .+?)[;.] "
+        start = "(?:find|look at|think of|consider|start from) (?P<X>the .+?)[;.] "
+        beside = f"the (?P<T>{NOUN}) (?P<R>{PLACE}) it"
         for pattern, fixed in (
             (f"what would be the {A} of (?P<X>.+)", ""),
             (f"after that, what {A} is (?P<X>.+)", ""),
             (f"after that, what is the {A} of (?P<X>.+)", ""),
             ("after that, how large is (?P<X>.+)", "size"),
-            (f"{start}[Ww]hat {A} would it (?:be|have|be made of)", ""),
+            (f"{start}[Ww]hat {A} would it (?:be|be made of)", ""),
             (f"{start}what would its {A} be", ""),
             (f"{start}how large would it be", "size"),
             (f"{start}what would it be made of", "material"),
+            (f"{start}[Ww]hat would be the {A} of {beside}", ""),
         ):
             if found := re.fullmatch(pattern, text):
-                self.put("query", self.one(found["X"]), words=(fixed or found["a"],))
+                groups = found.groupdict()
+                steps = f"the {groups['T']} that is {groups['R']} {found['X']}" if groups.get("T") else found["X"]
+                self.put("query", self.one(steps), words=(fixed or found["a"],))
                 return True
         return False
 
     def read_two_values(self, text: str) -> bool:
         for pattern, fixed in (
-            (f"would (?P<X>the .+) (?:have|be) the same {A} as (?P<Y>the .+)", ""),
-            (f"would (?P<X>the .+) share its {A} with (?P<Y>the .+)", ""),
-            (f"(?:look at|find) (?P<X>the .+)[.;] [Ww]ould it (?:have|be) the same {A} as (?P<Y>the .+)", ""),
-            (f"compare (?P<X>the .+) with (?P<Y>the .+)\\. Would they have the same {A}", ""),
-            ("would (?P<X>the .+) be just as large as (?P<Y>the .+)", "size"),
-            ("would (?P<X>the .+) be made of the same material as (?P<Y>the .+)", "material"),
+            (f"would (?P<X>the .+) (?:have|be|be made of) the same {A} as (?P<Y>the .+)", ""),
+            (
+                f"(?:look at|find) (?P<X>the .+)[.;] [Ww]ould it (?:have|be|be made of) the same {A} as (?P<Y>the .+)",
+                "",
+            ),
+            (f"think of (?P<X>the .+); would its {A} be the same as that of (?P<Y>the .+)", ""),
+            (f"would the {A} of (?P<X>the .+) be the same as that of (?P<Y>the .+)", ""),
+            (f"compare (?P<X>the {NOUN}) with (?P<Y>the .+)\\. Would they (?:have|be made of) the same {A}", ""),
         ):
             if found := re.fullmatch(pattern, text):
                 asked = (fixed or found["a"],)
@@ -115,23 +122,23 @@ class OutcomeReader(ProgramBuilder):
         return False
 
     def read_numbers(self, text: str) -> bool:
-        both = "count the (?P<X>.+), then the (?P<Y>.+)\\. Would the"
+        both = "count the (?P<X>.+), (?:then|and then count) the (?P<Y>.+)\\. Would"
+        number = "would the number of (?P<X>.+)"
         for op, patterns in {
             "equal": (
-                *("would there be exactly as many (?P<X>.+) as (?P<Y>.+)", f"{both} two numbers be equal"),
-                *("would you count just as many (?P<X>.+) as (?P<Y>.+)",),
-                *("would there be the same number of (?P<X>.+) as of (?P<Y>.+)",),
-                *("would the number of (?P<X>.+) equal the number of (?P<Y>.+)",),
+                "would (?:there be exactly|you count just) as many (?P<X>.+) as (?P<Y>.+)",
+                f"{both} (?:the two numbers be equal|both numbers be the same|you get the same number both times)",
+                f"{number} (?:equal|be the same as) the number of (?P<Y>.+)",
             ),
             "less": (
-                *("would (?:there be|you count) fewer (?P<X>.+) than (?P<Y>.+)", f"{both} first number be smaller"),
-                *("would there be a smaller number of (?P<X>.+) than of (?P<Y>.+)",),
-                *("would the number of (?P<X>.+) be lower than the number of (?P<Y>.+)",),
+                "would (?:there be|you count) fewer (?P<X>.+) than (?P<Y>.+)",
+                f"{both} (?:the first number be (?:smaller|lower than the second)|you get a smaller number the first time)",
+                f"{number} be (?:lower|smaller) than the number of (?P<Y>.+)",
             ),
             "greater": (
-                *("would (?:there be|you count) more (?P<X>.+) than (?P<Y>.+)", f"{both} first number be greater"),
-                *("would there be a greater number of (?P<X>.+) than of (?P<Y>.+)",),
-                *("would the number of (?P<X>.+) be higher than the number of (?P<Y>.+)",),
+                "would (?:there be|you count) more (?P<X>.+) than (?P<Y>.+)",
+                f"{both} (?:the first number be (?:greater|higher than the second)|you get a greater number the first time)",
+                f"{number} be (?:higher|greater) than the number of (?P<Y>.+)",
             ),
         }.items():
             for pattern in patterns:
@@ -142,33 +149,36 @@ class OutcomeReader(ProgramBuilder):
 
     def read_set(self, text: str) -> bool:
         """How many, or whether any: in whichever order the things, their place and what is said of them come."""
-        if found := re.fullmatch(f"would (?P<X>the .+) share its {A} with (?:anything else|{ANY} (?P<T>{NOUN}))", text):
-            return self.end("exist", self.same(found["a"], found["X"], found["T"] or "things"))
-        if found := re.fullmatch(
-            f"find (?P<X>the .+); (?P<how>{MANY}|would) (?:anything else|(?:any )?(?:other )?(?P<T>{NOUN}))"
-            f"(?: would)? have the same {A}",
-            text,
+        alike = f"(?:have|with|be|made of|be made of) the same {A}"
+        others = f"(?:anything else|(?:any )?(?:other )?(?P<T>{NOUN}))"
+        for pattern in (
+            f"(?:find|look at) (?P<X>the .+)[;.] (?P<how>{MANY}|would) {others}(?: would)? {alike} as it",
+            f"(?P<how>would|{MANY}) (?:there be |you find )?{others}(?: would)?"
+            f"(?: there be| you count)?(?: that are| that)? {alike} as (?P<X>the .+)",
         ):
-            how = "exist" if found["how"] == "would" else "count"
-            return self.end(how, self.same(found["a"], found["X"], found["T"] or "things"))
-        if found := re.fullmatch(f"would (?:there be )?anything else (?:have|of) the same {A} as (?P<X>the .+)", text):
-            return self.end("exist", self.same(found["a"], found["X"], "things"))
-        if self.read_either_of(text):
-            return True
+            if found := re.fullmatch(pattern, text, re.IGNORECASE):
+                how = "exist" if found["how"].lower() == "would" else "count"
+                return self.end(how, self.same(found["a"], found["X"], found["T"] or "things"))
         for start, end in (
             (f"(?P<P>{FAR}), {MANY} (?:other )?(?P<T>{NOUN}) would(?: also)? ?(?P<rest>.+)", "count"),
             (f"(?P<P>{FAR}), would (?:there be )?{ANY} (?P<T>{NOUN}) ?(?P<rest>.+)", "exist"),
             (f"find (?P<X>the .+); {MANY} (?:other )?(?P<T>{NOUN}) (?P<R>{PLACE}) it would (?P<rest>.+)", "count"),
             (f"find (?P<X>the .+); would {ANY} (?P<T>{NOUN}) (?P<R>{PLACE}) it (?P<rest>.+)", "exist"),
             (f"find (?P<X>the .+); {MANY} (?P<T>{NOUN}) would be (?P<R>{PLACE}) it(?P<rest>)", "count"),
-            (f"find (?P<X>the .+); would there be {ANY} (?P<T>{NOUN}) (?P<R>{PLACE}) it(?P<rest>)", "exist"),
+            (
+                f"find (?P<X>the .+); would there be {ANY} (?P<T>{NOUN}) (?P<R>{PLACE}) it(?P<rest>| that are not .+)",
+                "exist",
+            ),
             (f"look at the (?P<T>{NOUN}) (?P<P>{FAR}); how many of them would (?P<rest>.+)", "count"),
             (f"look at the (?P<T>{NOUN}) (?P<P>{FAR}); would any of them (?P<rest>.+)", "exist"),
             (f"{MANY} (?:other )?(?P<T>{NOUN})(?: (?P<P>{FAR}))? would (?P<rest>.+)", "count"),
             (f"would {ANY} (?P<T>{NOUN}) (?P<P>{FAR}) (?P<rest>not be .+)", "exist"),
-            (f"would {ANY} (?P<T>{NOUN}) (?P<P>{FAR}) (?P<rest>(?:be|have|share) .+)", "exist"),
-            (f"(?:would|could) (?:there be|you find|you see) {ANY} (?P<T>{NOUN}) ?(?P<rest>.*)", "exist"),
-            (f"would {ANY} (?P<T>{NOUN}) (?P<rest>(?:be|have|share) .+)", "exist"),
+            (f"would {ANY} (?P<T>{NOUN}) (?P<P>{FAR}) (?P<rest>also be .+)", "exist"),
+            (f"would {ANY} (?P<T>{NOUN}) (?P<P>{FAR}) (?P<rest>(?:be|have) .+)", "exist"),
+            (f"after that, how many (?P<T>{NOUN}) are there(?P<rest>)", "count"),
+            (f"after that, are there any (?P<T>{NOUN})(?P<rest>)", "exist"),
+            (f"would (?:there be|you find|you see) {ANY} (?P<T>{NOUN}) ?(?P<rest>.*)", "exist"),
+            (f"would {ANY} (?P<T>{NOUN}) (?P<rest>(?:be|have) .+)", "exist"),
         ):
             if found := re.fullmatch(start, text):
                 groups = found.groupdict()
@@ -176,22 +186,11 @@ class OutcomeReader(ProgramBuilder):
                 return self.end(end, self.read_clause(groups["T"], place, groups["rest"]))
         return False
 
-    def read_either_of(self, text: str) -> bool:
-        """Red cubes that are behind the ball, or cylinders: things of either description."""
-        for pattern in (
-            f"{MANY} (.+?) or (.+) would there be",
-            f"{MANY} things would there be that are either (.+?) or (.+)",
-            f"{MANY} things would you count that are (.+?) or (.+)",
-            "count everything that is one of the (.+) or one of the (.+); how many things would that be",
-        ):
-            found = re.fullmatch(pattern, text)
-            if found and not found[1].startswith("either") and all(map(DESCRIBED.fullmatch, found.groups())):
-                return self.end("count", self.put("union", self.several(found[1]), self.several(found[2])))
-        return False
-
     def read_clause(self, things: str, place: str | None, rest: str) -> int:
         """What is said of some things, perhaps in a place, after the verb."""
-        rest = VERBS.sub("", VERBS.sub("", rest)).removeprefix("also ").removeprefix("are ")
+        rest = (
+            VERBS.sub("", VERBS.sub("", rest.strip().removeprefix("also "))).removeprefix("also ").removeprefix("are ")
+        )
         among = self.place(place) if place else self.scene
         if not rest:
             return self.describe(things, among)
@@ -201,14 +200,16 @@ class OutcomeReader(ProgramBuilder):
         ):
             if found := re.fullmatch(pattern, rest):
                 return self.describe(things, self.put(op, self.place(found[1]), self.place(found[2])))
-        if found := re.fullmatch(f"({NEAR}) and also have the same {A} as (.+)", rest):
+        if found := re.fullmatch(
+            f"({NEAR}) (?:and also have|and also be made of|that are made of) the same {A} as (.+)", rest
+        ):
             return self.put("intersect", self.same(found["a"], found[3], things), self.place(found[1]))
-        if found := re.fullmatch(f"(?:have|of|share) the (?:same )?{A} (?:as|of) (.+)", rest):
+        if found := re.fullmatch(f"(?:have |made of )?the same {A} as (.+)", rest):
             alike = self.same(found["a"], found[2], things)
             return self.put("intersect", alike, among) if place else alike
-        if found := re.fullmatch(r"(?:either )?(\w+) or (\w+)", rest):
+        if found := re.fullmatch(rf"(?:either )?(\w+|{NOUN}) or (\w+|{NOUN})", rest):
             described = self.describe(things, among)
-            return self.put("union", *[self.put("filter", described, words=VALUES[found[k]]) for k in (1, 2)])
+            return self.put("union", *[self.describe(found[k], described) for k in (1, 2)])
         if found := re.fullmatch(rf"not (?:be )?(\w+)(?: and are ({FAR}))?", rest):
             at = self.place(found[2]) if found[2] else among
             return self.put("exclude", self.describe(things, at), words=VALUES[found[1]])

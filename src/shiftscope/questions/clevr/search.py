@@ -44,6 +44,7 @@ NEEDS, EMPTY, DROPS = (FIELDS.index(n) for n in ("needs", "empty", "drops"))
 SLOTS = len(FIELDS)
 
 UNCHANGED, ELSEWHERE = range(2)  # why a question about an action's outcome is refused
+TOLD_NAMED, TOLD_GONE, TOLD_ALONE = 1, 2, 4  # marks of `hypothetical.hypothesis.list_told_rows`
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 TRIES = 10  # descriptions drawn for one step before the attempt is given up
@@ -581,7 +582,145 @@ def is_trivial(begin, end, steps, values, register, many):
         return True
     for k in range(begin, end):
         several = steps[k, OP] == RELATE or (steps[k, SINGLE] == 0 and op != EXIST)
-        if several and steps[k, RELATION] >= 0 and values[steps[k, RELATION]] >= many:
+        if steps[k, RELATION] < 0 or values[steps[k, RELATION]] < many:
+            continue
+        before = steps[begin + steps[k, FIRST], RELATION]
+        if several or (before >= 0 and values[before] >= many):  # there is no third thing on a second
+            return True
+    return False
+
+
+@exact_inline
+def words_include(row, k, steps, values):
+    """Whether the words of a step say all that a row says, and more perhaps."""
+    for c in range(steps.shape[1] - SLOTS):
+        if row[c] >= 0 and (steps[k, SLOTS + c] < 0 or values[steps[k, SLOTS + c]] != row[c]):
+            return False
+    return True
+
+
+@exact_inline
+def row_includes(row, k, steps, values):
+    """Whether a row says all that the words of a step say."""
+    for c in range(steps.shape[1] - SLOTS):
+        slot = steps[k, SLOTS + c]
+        if slot >= 0 and values[slot] >= 0 and values[slot] != row[c]:
+            return False
+    return True
+
+
+@exact_inline
+def is_alike(row, k, steps, values):
+    """Whether what a row says and the words of a step may be of one thing."""
+    for c in range(steps.shape[1] - SLOTS):
+        slot = steps[k, SLOTS + c]
+        if slot >= 0 and values[slot] >= 0 and row[c] >= 0 and values[slot] != row[c]:
+            return False
+    return True
+
+
+@exact_inline
+def is_named(k, column, value, begin, steps, values, told, first, size):
+    """Whether the words of an action name what a step gives: its value in `column`, or any for −1, or all its words.
+
+    A thing found over a relation is named where that is the relation of the action, to a thing that is named.
+    """
+    columns = steps.shape[1] - SLOTS
+    relation = -1 if steps[k, RELATION] < 0 else values[steps[k, RELATION]]
+    base = begin + steps[k, FIRST]
+    if steps[k, OP] != DESCRIBE or (relation < 0 and steps[base, OP] != SCENE):
+        return False
+    if relation >= 0:
+        known = False
+        if steps[base, OP] == DESCRIBE and steps[base, RELATION] < 0:
+            for r in range(first, first + size):
+                known = known or (told[r, columns] & TOLD_NAMED != 0 and is_alike(told[r], base, steps, values))
+        if not known:
+            return False
+    for r in range(first, first + size):
+        fits = told[r, columns] & TOLD_NAMED != 0 and (relation < 0 or told[r, columns + 1] == relation)
+        if not fits or not is_alike(told[r], k, steps, values):
+            continue
+        if column < 0 and row_includes(told[r], k, steps, values):
+            return True
+        if column >= 0 and told[r, column] >= 0 and (value < 0 or told[r, column] == value):
+            return True
+    return False
+
+
+@exact_inline
+def is_told(begin, end, steps, values, register, offers, told, first, size):
+    """Whether the question, or the action's words, tell the answer, or that what is counted is one thing at most.
+
+    Nor is a value asked for or named where the action left no other: rubber, with all metal things gone.
+    """
+    columns = steps.shape[1] - SLOTS
+    last = end - 1
+    op, left, right = steps[last, OP], begin + steps[last, FIRST], begin + steps[last, SECOND]
+    column = steps[last, COLUMN] if op == QUERY else -1
+    if op == EQUAL and steps[left, OP] == QUERY:
+        one, two, column = begin + steps[left, FIRST], begin + steps[right, FIRST], steps[left, COLUMN]
+        if is_named(one, column, -1, begin, steps, values, told, first, size) and is_named(
+            two, column, -1, begin, steps, values, told, first, size
+        ):
+            return True
+    out = np.int64(register[last - begin])
+    if op == QUERY and is_named(left, column, out, begin, steps, values, told, first, size):
+        return True
+    if op == EXIST and out == 1 and is_named(left, -1, -1, begin, steps, values, told, first, size):
+        return True
+    for k in range(begin, end):
+        column = steps[k, COLUMN] if steps[k, OP] == SAME else column
+        if steps[k, OP] != DESCRIBE or steps[k, SINGLE] == 1:
+            continue
+        for r in range(first, first + size):
+            marks = told[r, columns]
+            few = marks & TOLD_GONE != 0 or (marks & TOLD_ALONE != 0 and op != EXIST)
+            if few and words_include(told[r], k, steps, values):
+                return True
+        for i in range(begin, k):
+            alone = steps[i, OP] == DESCRIBE and steps[i, SINGLE] == 1 and steps[i, RELATION] < 0
+            alone = alone and steps[begin + steps[i, FIRST], OP] == SCENE
+            if alone and step_includes(i, k, find_excluded(k, begin, end, steps, offers), steps, values):
+                return True
+    for c in range(columns):
+        if offers[c, 0] == 2 and leaves_one_value(c, told, first, size, columns):
+            for k in range(begin, end):
+                slot = steps[k, SLOTS + c]
+                if c == column or (steps[k, OP] == DESCRIBE and slot >= 0 and values[slot] >= 0):
+                    return True
+    return False
+
+
+@exact_inline
+def find_excluded(k, begin, end, steps, offers):
+    """The column that the things of a step are then told apart by what they are not, if it has two values; else −1."""
+    for i in range(k + 1, end):
+        if steps[i, OP] == EXCLUDE and begin + steps[i, FIRST] == k:
+            for c in range(steps.shape[1] - SLOTS):
+                if steps[i, SLOTS + c] >= 0 and offers[c, 0] == 2:
+                    return c
+    return -1
+
+
+@exact_inline
+def step_includes(broad, narrow, but, steps, values):
+    """Whether the words of a step are all among those of another, but for a column."""
+    for c in range(steps.shape[1] - SLOTS):
+        slot, other = steps[broad, SLOTS + c], steps[narrow, SLOTS + c]
+        if c != but and slot >= 0 and values[slot] >= 0 and (other < 0 or values[other] != values[slot]):
+            return False
+    return True
+
+
+@exact_inline
+def leaves_one_value(column, told, first, size, columns):
+    """Whether everything of one of two values is gone: all rubber things."""
+    for r in range(first, first + size):
+        rest = 0
+        for c in range(columns):
+            rest += c != column and told[r, c] >= 0
+        if told[r, columns] & TOLD_GONE != 0 and rest == 0 and told[r, column] >= 0:
             return True
     return False
 
@@ -714,12 +853,12 @@ def find_emptiest_slot(taken, room):
 
 @exact
 def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any, looks: Any,
-                 slot_of: Any, number_of: Any, most_said: Any, wanted: Any, counts: Any, uses: Any, taken: Any,
-                 found: Any, refused: Any) -> Any:  # fmt: skip
+                 told: Any, slot_of: Any, number_of: Any, most_said: Any, wanted: Any, counts: Any, uses: Any,
+                 taken: Any, found: Any, refused: Any) -> Any:  # fmt: skip
     """Questions about what each job's action leads to; how many were found.
 
-    A job is a row of `hypothetical.generator.OutcomeJob`. The answer must be the same in its scene and where a free
-    place was taken elsewhere, and another in the scenes that lack an action.
+    A job is a row of `hypothetical.generator.OutcomeJob`; `told` are what the words of actions tell. The answer must
+    be the same in its scene and where a free place was taken elsewhere, and another in the scenes that lack an action.
     Up to `per_job` questions are found, up to `per_slot` for a slot (`slot_of` a template), the slot that is
     furthest behind first; with `strict` a job ends at the first slot that cannot be filled. `number_of` is
     what an answer's code counts as, `wanted` how many of each of these are still wanted. `counts`, `uses`
@@ -747,16 +886,16 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
     total = 0
     for j in range(len(jobs)):
         total = search_outcome_job(
-            j, total, limits, seeds, plan, scenes, words, jobs, looks, slot_of, number_of, most_said, relates, wanted,
-            counts, uses, taken, found, refused, scratch,
+            j, total, limits, seeds, plan, scenes, words, jobs, looks, told, slot_of, number_of, most_said, relates,
+            wanted, counts, uses, taken, found, refused, scratch,
         )  # fmt: skip
     return total
 
 
 @exact_inline
 def search_outcome_job(
-    j, total, limits, seeds, plan, scenes, words, jobs, looks, slot_of, number_of, most_said, relates, wanted, counts,
-    uses, taken, found, refused, scratch,
+    j, total, limits, seeds, plan, scenes, words, jobs, looks, told, slot_of, number_of, most_said, relates, wanted,
+    counts, uses, taken, found, refused, scratch,
 ):  # fmt: skip
     """Questions about one job, after `total` that there are; how many there are then."""
     per_job, per_slot, slots, rounds, attempts, patience, persistence, most_counted, strict, many, defined = limits
@@ -767,7 +906,7 @@ def search_outcome_job(
     register, again, place, chosen, ordered, values, order, known, per_slot_state, reported, state = scratch
     room, turns, idle = per_slot_state
     templates = len(start) - 1
-    s, places, without, lacking, placed, by_place, look, mine, others = jobs[j]
+    s, places, without, lacking, placed, by_place, look, mine, others, tells, tell = jobs[j]
     sets, codes = all_sets[s], all_codes[s]
     state[0] = seeds[j]
     order_templates(order, uses, state)
@@ -827,7 +966,9 @@ def search_outcome_job(
                     refused[UNCHANGED] += 1
                     idle[slot] += 1
                     continue
-                must_be_known = defined == 2 or (preferred and 2 * turn < templates)
+                if is_told(start[t], start[t + 1], steps, values, register, offers, told, tells, tell):
+                    continue
+                must_be_known = defined == 2 or (preferred and 3 * turn < 2 * templates)
                 if must_be_known and not is_defined(
                     without, start[t], start[t + 1], steps, values, again, all_sets, all_codes, knows, value_of
                 ):

@@ -124,9 +124,9 @@ ACTIVE, PASSIVE = word_table("actions", "active", "|"), word_table("actions", "p
 PEOPLE = tuple(word_pairs("actions", "people").items())
 MANNERS = ("imperative", "passive", "person")
 RELATIONS = word_table("actions", "relations")
-NOUNS = {"metal": ("metal",), "rubber": ("rubber",)}  # materials, where a noun is wanted
+LOOKS = word_table("actions", "looks")  # materials, where an adjective is wanted
 LONGER = 2  # words that one of two actions may be longer than its shortest wording
-THEN = ("; then ", ", then ", ", and then ")
+THEN = ("; then ", ", and then ")
 
 _LEXICON = Lexicon(SCHEMA)
 _VERB = re.compile(r"\[(\w+)\]")
@@ -190,10 +190,13 @@ def choose_synonym(value: str, dice: RandomChoices) -> str:
     return dice.pick(_LEXICON.list_synonyms(value))
 
 
+def choose_adjective(value: str, dice: RandomChoices) -> str:
+    """As what something is like: matte, and never rubber."""
+    return dice.pick(LOOKS.get(value) or _LEXICON.list_synonyms(value))
+
+
 # What may follow a long phrase: "put the cube that is behind the ball on the can" would have the ball on the can.
-_AFTER_LONG = re.compile(
-    r"\{old\} (?:and \[|so that|from the scene|out of|to \{plain\}|until|(?:is|are|(?!its|as)\w+s) )|\{old\}$"
-)
+_AFTER_LONG = re.compile(r"\{old\} (?:and \[|so that|(?:is|are|(?!its|as)\w+s) )|\{old\}$")
 
 
 def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction, *, short: bool) -> tuple[str, ...]:
@@ -239,15 +242,15 @@ def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices)
             case "attribute":
                 return attribute
             case "value":
-                return choose_synonym(value, dice)
+                return choose_adjective(value, dice)
             case "plain":  # a noun: metal, and never metallic
-                return dice.pick(NOUNS.get(value, (value,)))
+                return value
             case "a_value":
                 return add_indefinite_article(choose_synonym(shape, dice))
             case "values":
                 return plural(choose_synonym(shape, dice))
             case "look":  # small, red and shiny
-                *more, last = (choose_synonym(v, dice) for _, v in look)
+                *more, last = (choose_adjective(v, dice) for _, v in look)
                 return f"{', '.join(more)} and {last}"
             case "a_look":
                 return add_indefinite_article(word_description(action.changes, dice))

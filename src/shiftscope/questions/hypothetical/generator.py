@@ -3,6 +3,7 @@
 What a question asks is what *would* be: the picture shows the scene before the action.
 """
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from ..clevr.compiled_templates import EMPTY_SLOT, compile_templates
 from ..clevr.generator import AnswerMismatch
 from ..clevr.template import OPTIONAL, SLOT, TemplateProgramBuilder
 from ..clevr.wording import OPTION_BITS, QuestionWording
-from .action import IN_PLANE
+from .action import IN_PLANE, LOOKS
 from .outcome_templates import OUTCOME_SCHEMA, HypotheticalTemplate, list_logic_templates, list_question_type_templates
 from .scene_arrays import TERMS, Ints, OutcomeLayout
 
@@ -33,6 +34,7 @@ NO, YES, FIRST_TERM = 10, 11, 12  # numbers of answers: 0 to 9 are counts
 ANSWERS = FIRST_TERM + len(TERMS.names)
 NO_LIMIT = 1 << 60
 EVERY_OTHER, ALL = 1, 2
+PREDICATE = re.compile(rf"\b(?:{'|'.join(LOOKS)})(?= (?:or|and|be|equal)\b|[?;.,])")  # a material with no noun after it
 
 
 def number_answer(answer: Answer) -> int:
@@ -54,6 +56,8 @@ class OutcomeJob(NamedTuple):
     look: int  # where, among the looks, there are those of what the action touched
     mine: int  # how many
     others: int  # and how many after them of what another action touched
+    tells: int  # where, among what is told, there is what the actions' words tell
+    tell: int  # and how much
 
 
 class OutcomeMatch(NamedTuple):
@@ -123,12 +127,16 @@ class OutcomeQuestioner:
         self,
         layout: OutcomeLayout,
         looks: Ints,
+        told: Ints,
         jobs: list[OutcomeJob],
         seeds: list[int],
         balance: AnswerBalance,
         wish: SearchLimits,
     ) -> list[OutcomeMatch]:
-        """Questions about each job's outcome whose answer depends on what was done and on no free place."""
+        """Questions about each job's outcome whose answer depends on what was done and on no free place.
+
+        None is answered by the words of the action: "Remove the ball. How many balls would there be?"
+        """
         from ..clevr.search import search_outcome_questions
 
         low, words = self.lowered, self.lowered.vocabulary
@@ -149,7 +157,7 @@ class OutcomeQuestioner:
             low.list_arrays(),
             layout,
             (words.offers, words.covers, words.value),
-            *(np.array(jobs, np.int64), looks, self._slot_of, self._numbers, self._most_said),
+            *(np.array(jobs, np.int64), looks, told, self._slot_of, self._numbers, self._most_said),
             *(balance.wanted, balance.counts, balance.uses, balance.taken, found, balance.refused),
         )
         return [OutcomeMatch(*row) for row in zip(*(column[:size].tolist() for column in found), strict=True)]
@@ -163,7 +171,9 @@ class OutcomeQuestioner:
         count = len(wording.template.texts)
         which = (found.dice >> OPTION_BITS) % count
         text = wording(found.values, found.dice)
-        if self.families[found.template].logic or text.count(" ") < MOST_WORDS:
+        if self.families[found.template].logic:  # balls that are not matte, and never not rubber
+            return PREDICATE.sub(lambda word: LOOKS[word[0]][0], text), which
+        if text.count(" ") < MOST_WORDS:
             return text, which
         plain = [(wording(found.values, k << OPTION_BITS), k) for k in (*range(which, count), *range(which))]
         return next((p for p in plain if p[0].count(" ") < MOST_WORDS), min(plain, key=lambda p: p[0].count(" ")))

@@ -15,14 +15,16 @@ from ...rng import RandomChoices
 from ...scene import Scene, mask_members
 from ..clevr.generator import AnswerMismatch
 from . import action as actions
-from .action import ActionText, HypotheticalAction, NewObject, ObjectReference
+from .action import ActionText, HypotheticalAction, NewObject, ObjectReference, Pairs
 from .proposals import PROPOSERS, ReferableScene
-from .scene_arrays import Ints, SceneArrays, build_scene_arrays, encode_action
+from .scene_arrays import COLUMN, RELATIONS, TERMS, Ints, SceneArrays, build_scene_arrays, encode_action
 
 TRIES = 30
 SECOND_TRIES = 4  # second actions proposed after one first
 IT = "it"
 NO_EDITS: Ints = np.empty((0, 0), np.int64)
+NAMED, GONE, ALONE = 1, 2, 4  # what an action's words are of: something there, nothing any more, no other thing
+TOLD_WIDTH = len(COLUMN) + 2  # codes of values, marks, how the thing stands to another one that is named
 
 
 class InitialScene(NamedTuple):
@@ -48,6 +50,7 @@ class Hypothesis:
     stage: SceneArrays  # of the scene after
     lacking: tuple[OutcomeWithout, ...]  # without the action, or with one of two left out, as far as defined
     looks: tuple[list[list[int]], ...]  # of each action: the codes of what it touches, before and after
+    told: list[list[int]]  # what the actions' words tell by themselves, see `list_told_rows`
 
     @property
     def leaves_place_open(self) -> bool:
@@ -132,6 +135,7 @@ def _build_hypothesis(
         stage=done[-1].after,
         lacking=(OutcomeWithout(before.view.stage, NO_EDITS, False), *lacking),
         looks=tuple([_list_touched_codes(d.action, d.before, d.after) for d in done]),
+        told=[row for d in done for row in list_told_rows(d.action)],
     )
 
 
@@ -150,6 +154,39 @@ def _list_touched_codes(action: HypotheticalAction, before: SceneArrays, after: 
     found = [i for mask in touched for i in mask_members(mask)]
     looks: list[list[int]] = before.codes[found].tolist()
     return looks + after.codes[found].tolist() if action.op == "change" else looks
+
+
+def list_told_rows(action: HypotheticalAction) -> list[list[int]]:
+    """Descriptions in the action's text, each as TOLD_WIDTH numbers: what these answer needs no picture."""
+    rows: list[list[int]] = []
+
+    def tell(pairs: Pairs, marks: int, relation: int = -1) -> None:
+        row = [-1] * len(COLUMN)
+        for pair in pairs:
+            row[COLUMN[pair[0]]] = TERMS.code[pair]
+        rows.append([*row, marks, relation])
+
+    new, there = action.new, RELATIONS.index(action.relation) if action.relation else -1
+    if new is not None:
+        copied = new.source is not None and not new.attribute
+        tell(new.source.pairs if new.source and copied else _leave_out(new.pairs, new.attribute), NAMED, there)
+        if new.source is not None:
+            tell(new.source.pairs, NAMED if copied else NAMED | ALONE)
+    if action.anchor is not None:
+        tell(action.anchor.pairs, NAMED if action.anchor.anchor else NAMED | ALONE, there ^ 1 if there >= 0 else -1)
+    if (old := action.subject) is not None:
+        changed = dict(action.changes)
+        if action.op != "remove":
+            tell((*_leave_out(old.pairs, *changed), *action.changes), NAMED, there)
+        if old.anchor is None and (action.op == "remove" or changed.keys() & dict(old.pairs).keys()):
+            tell(old.pairs, GONE)
+        elif old.anchor is None and not old.many:
+            tell(old.pairs, ALONE)
+    return rows
+
+
+def _leave_out(pairs: Pairs, *attributes: str) -> Pairs:
+    return tuple([p for p in pairs if p[0] not in attributes])
 
 
 def word_hypothesis(before: InitialScene, hypothesis: Hypothesis, dice: RandomChoices) -> WordedHypothesis:

@@ -26,10 +26,15 @@ LOGIC_SLOTS = (
 )
 ATTRIBUTES = tuple(a.name for a in SCHEMA.attributes)
 HOPS = ((0, 1), (1, 2), (2, 5), (3, 5))  # relations that lead to what is asked about, and weight
+# Two attributes of one part of speech: yellow or small, balls or cubes.
+ALTERNATIVES = (*combinations(("size", "color", "material"), 2), ("color", "color"), ("shape", "shape"))
 TEXTS = {
     section: word_table("outcome_questions", section, "|")
-    for section in ("value", "comparison", "number", "hop", "same", "and", "or", "not", "subject")
+    for section in ("value", "far value", "comparison", "number", "hop", "same", "and", "or", "not", "subject")
 }
+FAR = 3  # relations that lead to what is asked about in two steps
+BARE = " bare"  # after the name of texts for things that are told by no relation
+NUMBERS = tuple(name for name in TEXTS["number"] if not name.endswith(BARE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,9 @@ class OutcomeSketch(TemplateBuilder):
         """The node for what is in both places, or in either; the second is told by more relations."""
         left, right = self.find_place(), self.find_place(hops)
         assert left.anchor and right.anchor
-        self.require_different(left.anchor.node, right.anchor.node)
+        for told in (right.anchor, right.anchor.anchor):  # nothing is said twice
+            if told is not None:
+                self.require_different(left.anchor.node, told.node)
         return self.add_node(function, left.node, right.node), left, right
 
     def spell_value(self, attribute: str, number: int, *, one: bool = False) -> str:
@@ -132,7 +139,8 @@ def _list_hops() -> Iterator[Sketch]:
             sketch = OutcomeSketch()
             one = sketch.find_one(hops)
             sketch.query(attribute, one.number, one.node)
-            texts = fill_texts(TEXTS["value"][attribute], X=one.text)
+            near = fill_texts(TEXTS["value"][attribute], X=one.text)
+            texts = _fill(TEXTS["far value"]["any"], one, a=attribute) if hops == FAR else near
             yield HOP_FILES[hops], "", "query_attribute", sketch, texts, weight
 
 
@@ -161,8 +169,14 @@ def _list_same() -> Iterator[Sketch]:
                     words |= {"Ts": f"{{{number}s}}", "T": f"{{{number}}}"}
                 else:
                     sketch.add_node(end, same)
-                texts = fill_texts(TEXTS["same"][f"{end} of" if described else end], **words)
+                texts = fill_texts(_get_texts("same", f"{end} of" if described else end, attribute), **words)
                 yield SAME_FILE, "", kind, sketch, texts, 1
+
+
+def _get_texts(section: str, key: str, attribute: str) -> tuple[str, ...]:
+    """The texts for an attribute if it has its own, else those for any."""
+    texts = TEXTS[section]
+    return texts.get(f"{key} {attribute}") or texts[key]
 
 
 def _list_comparisons() -> Iterator[Sketch]:
@@ -181,13 +195,15 @@ def _compare(sketch: OutcomeSketch, attribute: str, one: OutcomePhrase, two: Out
             sketch.require_different(here.anchor.node, there.node)
     values = [sketch.query(attribute, thing.number, thing.node) for thing in (one, two)]
     sketch.add_node(f"equal_{attribute}", *values)
-    texts = (*TEXTS["comparison"]["any"], *TEXTS["comparison"].get(attribute, ()))
-    return fill_texts(texts, X=one.text, Y=two.text, a=attribute)
+    texts = TEXTS["comparison"]
+    key = attribute if attribute in texts else "any"
+    bare = one.number == 1  # nothing was described before it
+    return fill_texts(texts[key] + (texts[key + BARE] if bare else ()), X=one.text, Y=two.text, a=attribute)
 
 
 def _list_numbers() -> Iterator[Sketch]:
     for left, right, weight in ((0, 0, 1), (1, 0, 2), (1, 1, 3), (2, 0, 2), (2, 1, 2)):
-        for function in TEXTS["number"]:
+        for function in NUMBERS:
             sketch = OutcomeSketch()
             one, two = (sketch.find_several(hops, "count") for hops in (left, right))
             if one.anchor and two.anchor:
@@ -195,7 +211,8 @@ def _list_numbers() -> Iterator[Sketch]:
             else:
                 sketch.require_apart(one.node, two.node)
             sketch.add_node(function, one.node, two.node)
-            texts = fill_texts(TEXTS["number"][function], A=one.text, B=two.text)
+            worded = TEXTS["number"][function] + (() if left else TEXTS["number"][function + BARE])
+            texts = fill_texts(worded, A=one.text, B=two.text)
             yield NUMBER_FILE, "", "compare_integer", sketch, texts, weight
 
 
@@ -210,8 +227,9 @@ def _list_and() -> Iterator[Sketch]:
         for attribute in ATTRIBUTES:
             sketch = OutcomeSketch()
             place, other = sketch.find_place(), sketch.find_one(1)
-            assert place.anchor
+            assert place.anchor and other.anchor
             sketch.require_different(place.anchor.node, other.node)
+            sketch.require_different(place.anchor.node, other.anchor.node)
             same = sketch.add_node(f"same_{attribute}", other.node)
             sketch.keep_empty(attribute, other.number)
             number = sketch.count_description()
@@ -219,31 +237,38 @@ def _list_and() -> Iterator[Sketch]:
             sketch.keep_empty(attribute, number)
             sketch.add_node(end, sketch.add_node("intersect", alike, place.node))
             words = {"Y": other.text.replace("[that is]", "that is"), "a": attribute}
-            texts = _fill(TEXTS["and"][f"{end} same"], place._replace(number=number), **words)
+            texts = _fill(_get_texts("and", f"{end} same", attribute), place._replace(number=number), **words)
             yield "", "and", end, sketch, texts, 1
     for attribute in ATTRIBUTES:
-        sketch, one = _find_in_both_places()
+        sketch, one, _ = _find_in_both_places()
         sketch.query(attribute, one.number, one.node)
         yield "", "and", "query_attribute", sketch, fill_texts(TEXTS["value"][attribute], X=one.text), 1
-        sketch, one = _find_in_both_places()
-        yield "", "and", "compare_attribute", sketch, _compare(sketch, attribute, one, sketch.find_one()), 1
-    for function in TEXTS["number"]:
+        sketch, one, anchors = _find_in_both_places()
+        two = sketch.find_one()
+        for anchor in anchors:
+            sketch.require_different(anchor, two.node)
+        yield "", "and", "compare_attribute", sketch, _compare(sketch, attribute, one, two), 1
+    for function in NUMBERS:
         sketch = OutcomeSketch()
         node, left, right = sketch.join_places("intersect")
         number = sketch.count_description()
         several = sketch.describe("filter_count", number, node)
         text = _spell_subject("all both", number, P=left.place, Q=right.place)
         two = sketch.find_several(0, "count")
+        sketch.require_apart(several, two.node)
         sketch.add_node(function, several, two.node)
         yield "", "and", "compare_integer", sketch, fill_texts(TEXTS["number"][function], A=text, B=two.text), 1
 
 
-def _find_in_both_places() -> tuple[OutcomeSketch, OutcomePhrase]:
+def _find_in_both_places() -> tuple[OutcomeSketch, OutcomePhrase, tuple[int, int]]:
+    """A thing told by two relations, and the nodes of what it stands in these to."""
     sketch = OutcomeSketch()
     node, left, right = sketch.join_places("intersect")
+    assert left.anchor and right.anchor
     number = sketch.count_description()
     text = _spell_subject("both", number, P=left.place, Q=right.place)
-    return sketch, OutcomePhrase(sketch.describe("filter_unique", number, node), number, text)
+    one = OutcomePhrase(sketch.describe("filter_unique", number, node), number, text)
+    return sketch, one, (left.anchor.node, right.anchor.node)
 
 
 def _spell_subject(key: str, number: int, **words: str) -> str:
@@ -258,8 +283,7 @@ def _list_or() -> Iterator[Sketch]:
             found = OutcomePhrase(0, sketch.count_description(), "")
             sketch.describe(f"filter_{end}", found.number, node)
             yield "", "or", end, sketch, _fill(TEXTS["or"][f"{end} related"], found, P=left.place, Q=right.place), 2
-        pairs = [*combinations(ATTRIBUTES, 2), ("color", "color")]
-        for at, (left_name, right_name) in enumerate(pairs):
+        for at, (left_name, right_name) in enumerate(ALTERNATIVES):
             sketch = OutcomeSketch()
             among = sketch.find_several(2 if at % 2 else 1)
             sketch.keep_empty(left_name, among.number)
@@ -272,19 +296,23 @@ def _list_or() -> Iterator[Sketch]:
             sketch.require_apart(*nodes)
             sketch.add_node(end, sketch.add_node("union", *nodes))
             yield "", "or", end, sketch, _fill(TEXTS["or"][f"{end} value"], among, **words), 1
-    for hops in (1, 2):
+    for hops in (0, 1):
         sketch = OutcomeSketch()
-        one, two = sketch.find_several(), sketch.find_several(hops)
-        sketch.require_apart(one.node, two.node)
-        sketch.add_node("count", sketch.add_node("union", one.node, two.node))
-        yield "", "or", "count", sketch, fill_texts(TEXTS["or"]["count things"], A=one.text, B=two.text), 2
-    for function in TEXTS["number"]:
+        place = sketch.find_place(hops)
+        kinds = [sketch.count_description() for _ in range(2)]
+        nodes = [sketch.describe("filter", number, place.node) for number in kinds]
+        sketch.require_apart(*nodes)
+        sketch.add_node("count", sketch.add_node("union", *nodes))
+        words = {"A": f"{{{kinds[0]}s}}", "B": f"{{{kinds[1]}s}}"}
+        yield "", "or", "count", sketch, _fill(TEXTS["or"]["count things"], place, **words), 2
+    for function in NUMBERS:
         sketch = OutcomeSketch()
         node, left, right = sketch.join_places("union")
         number = sketch.count_description()
         several = sketch.describe("filter_count", number, node)
         two = sketch.find_several(0, "count")
         text = _spell_subject("all either", number, P=left.place, Q=right.place)
+        sketch.require_apart(several, two.node)
         sketch.add_node(function, several, two.node)
         yield "", "or", "compare_integer", sketch, fill_texts(TEXTS["number"][function], A=text, B=two.text), 1
 
@@ -305,7 +333,7 @@ def _list_not() -> Iterator[Sketch]:
         sketch.query(attribute, among.number, sketch.add_node("unique", node))
         text = _spell_subject("not", among.number, V=value, P=among.place)
         yield "", "not", "query_attribute", sketch, fill_texts(TEXTS["value"][attribute], X=text), 1
-    for at, function in enumerate(TEXTS["number"]):
+    for at, function in enumerate(NUMBERS):
         for shift in (0, 1):
             sketch = OutcomeSketch()
             counts, phrases, described = [], [], []

@@ -33,7 +33,15 @@ from .generator import (
     get_generator,
     number_answer,
 )
-from .hypothesis import Hypothesis, InitialScene, WordedHypothesis, prepare_scene, propose_hypothesis, word_hypothesis
+from .hypothesis import (
+    TOLD_WIDTH,
+    Hypothesis,
+    InitialScene,
+    WordedHypothesis,
+    prepare_scene,
+    propose_hypothesis,
+    word_hypothesis,
+)
 from .scene_arrays import Ints, OutcomeLayout, create_layout
 
 PLACEMENTS = 20
@@ -52,7 +60,6 @@ class ExamplePlan:
     mark: str  # of question ids
     wish: SearchLimits  # for the questions about one action
     spare: int = 0  # further hypotheses tried where there are fewer questions about one
-    turn: int = 0  # a later turn asks other questions about the same actions
 
 
 class PlannedHypothesis(NamedTuple):
@@ -64,23 +71,38 @@ class PlannedHypothesis(NamedTuple):
     dice: RandomChoices
 
 
+KnownHypotheses = dict[int, tuple[Hypothesis, WordedHypothesis]]  # by entry of a plan
+
+
 def generate_examples(
-    before: InitialScene, plan: ExamplePlan, balance: AnswerBalance, *, seed: int, split: str, placements: int
+    before: InitialScene,
+    plan: ExamplePlan,
+    balance: AnswerBalance,
+    *,
+    seed: int,
+    split: str,
+    placements: int,
+    entries: Sequence[int] = (),
+    known: KnownHypotheses | None = None,
 ) -> list[Question]:
-    """The examples of one scene: a function of it, the plan, seed, split, and the balance so far."""
+    """The examples of one scene: a function of it, the plan, seed, split, and the balance so far.
+
+    Of the plan's entries all, or those given; `known` are hypotheses to ask about again, and gets those asked about.
+    """
     scene = before.world.scenes[0]
     best: dict[int, tuple[PlannedHypothesis, list[OutcomeMatch]]] = {}
-    entries = list(range(len(plan.kinds)))
+    entries = entries or range(len(plan.kinds))
+    known = {} if known is None else known
     full = plan.wish.questions
     for turn in range(1 + plan.spare):
         path = ("clevr_hyp", seed, split, plan.mark, scene.id, turn)
-        layout, looks, cases = build_hypotheses(before, plan, entries, placements, path)
+        layout, looks, told, cases = build_hypotheses(before, plan, entries, placements, path, known)
         found: list[list[OutcomeMatch]] = [[] for _ in cases]
         if cases:
-            seeds = [case.dice.draw_bits() ^ plan.turn for case in cases]
+            seeds = [case.dice.draw_bits() for case in cases]
             jobs = [case.job for case in cases]
             wish = plan.wish if turn < plan.spare else replace(plan.wish, whole=False)
-            for match in plan.generator.find_matches(layout, looks, jobs, seeds, balance, wish):
+            for match in plan.generator.find_matches(layout, looks, told, jobs, seeds, balance, wish):
                 found[match.job].append(match)
         for case, mine in zip(cases, found, strict=True):
             if len(mine) > len(best.get(case.entry, ((), ()))[1]):
@@ -90,20 +112,27 @@ def generate_examples(
             break
     questions: list[Question] = []
     for _, (case, mine) in sorted(best.items()):
-        worded = word_hypothesis(before, case.hypothesis, case.dice)
+        _, worded = known.get(case.entry) or (None, word_hypothesis(before, case.hypothesis, case.dice))
+        known[case.entry] = case.hypothesis, worded
         for match in mine:
-            name = f"{scene.id}_{plan.mark}{len(questions)}" + (f"_{plan.turn}" if plan.turn else "")
+            name = f"{scene.id}_{plan.mark}{len(questions)}"
             questions.append(_build_question(name, match, case.hypothesis, worded, plan, scene, split))
     return questions
 
 
 def build_hypotheses(
-    before: InitialScene, plan: ExamplePlan, entries: Sequence[int], placements: int, path: tuple[str | int, ...]
-) -> tuple[OutcomeLayout, Ints, list[PlannedHypothesis]]:
+    before: InitialScene,
+    plan: ExamplePlan,
+    entries: Sequence[int],
+    placements: int,
+    path: tuple[str | int, ...],
+    known: KnownHypotheses | None = None,
+) -> tuple[OutcomeLayout, Ints, Ints, list[PlannedHypothesis]]:
     """A hypothesis for each of these entries of the plan, as far as the scene allows, and its scenes.
 
     These are, for each: the scene after, those with its free places taken elsewhere, those that lack an action, and
-    those with the free places of these taken elsewhere. Beside them, what objects that are touched look like.
+    those with the free places of these taken elsewhere. Beside them, what objects that are touched look like, and
+    what the actions tell by themselves.
     """
 
     def sample_elsewhere(edits: Ints, at: int, places: int) -> int:
@@ -115,12 +144,14 @@ def build_hypotheses(
     rooms = sum(1 + elsewhere + (1 if len(plan.kinds[e]) == 1 else TWO_HOPS + 2 * elsewhere) for e in entries)
     layout = create_layout(rooms)
     looks: list[list[int]] = []
+    told: list[list[int]] = []
     found: list[PlannedHypothesis] = []
     at = 0
     for entry in entries:
         dice = RandomChoices(*path, "act", entry)
+        old, _ = (known or {}).get(entry, (None, None))
         for _ in range(TRIES):
-            one = propose_hypothesis(before, plan.kinds[entry], dice)
+            one = old or propose_hypothesis(before, plan.kinds[entry], dice)
             if one is None:
                 break
             places = elsewhere if one.leaves_place_open else 0
@@ -137,10 +168,16 @@ def build_hypotheses(
             placed = at - without - len(one.lacking)
             touched = (len(looks), len(one.looks[0]), len(one.looks[1]) if len(one.looks) > 1 else 0)
             looks += [look for some in one.looks for look in some]
+            tells = (len(told), len(one.told))
+            told += one.told
             scenes = (without - 1 - places, places, without, len(one.lacking), placed)
-            found.append(PlannedHypothesis(entry, one, OutcomeJob(*scenes, one.by_place, *touched), dice))
+            found.append(PlannedHypothesis(entry, one, OutcomeJob(*scenes, one.by_place, *touched, *tells), dice))
             break
-    return layout, np.array(looks, np.int64).reshape(-1, len(ATTRIBUTES)), found
+    return layout, _stack(looks, len(ATTRIBUTES)), _stack(told, TOLD_WIDTH), found
+
+
+def _stack(rows: list[list[int]], width: int) -> Ints:
+    return np.array(rows, np.int64).reshape(-1, width)
 
 
 def _build_question(
@@ -220,48 +257,52 @@ class _BalancedMaker:
         self.balance = self.generator.create_balance()
         self.each = (first + len(scenes)) // 2 - first // 2  # of an answer
         self.left = np.full(ANSWERS, self.each, np.int64)
-        self.known: dict[tuple[int, int], set[Program]] = {}  # the questions about each action of a scene
-        self.tried: Counter[tuple[int, int]] = Counter()  # how many actions were looked at for one that does
+        self.before: dict[int, InitialScene] = {}
+        self.known: list[KnownHypotheses] = [{} for _ in scenes]
+        self.asked: list[list[set[Program]]] = [[set() for _ in KINDS] for _ in scenes]
+        self.tried: Counter[int] = Counter()  # how often new actions were looked for
         self.how: dict[str, Any] = {"seed": seed, "split": split, "placements": placements}
 
     def ask_scene(self, number: int, turn: int) -> Iterator[Question]:
-        scene = self.scenes[number]
-        before = None
-        order = sorted(EVERY_KIND, key=lambda k: (self.count_known(number, k), (IN_PLANE_KIND - k) % len(EVERY)))
-        for k in order:
-            at = len(EVERY) * number + k
-            share = ANSWERS * (at + 1) // 10 - ANSWERS * at // 10  # two or three, so that all answers find their place
-            room = (share if turn < PATIENT_ROUNDS else MOST_ASKED) - self.count_known(number, k)
-            # Even over the scenes, but for a first round that takes what is rare where it finds it.
-            due = self.left - self.each + -(-self.each * (number + 1) // len(self.scenes)) if turn == 0 else self.left
-            allowed = len(scene.objects) + 1 >= NUMBERS  # no action adds more than one
-            wanted = np.where(allowed, np.minimum(self.left, np.where(RARE, self.left, due + 1)), 0).clip(0)
-            if room > 0 and wanted.any():
-                before = before or prepare_scene(scene)
-                yield from self.ask_action(before, (number, k), turn, room, wanted)
+        """Ask about all actions of a scene that have room for more; one that has no question gives way to another."""
+        wanted = self.list_wanted(number, turn)
+        if not wanted.any():
+            return
+        share = ANSWERS * (number + 1) // 10 - ANSWERS * number // 10  # two or three, so that all answers find place
+        most = share if turn < PATIENT_ROUNDS else MOST_ASKED
+        sizes = [len(programs) for programs in self.asked[number]]
+        order = sorted(EVERY_KIND, key=lambda k: (sizes[k], (IN_PLANE_KIND - k) % len(EVERY)))
+        order = [k for k in order if sizes[k] < most]
+        for _ in range(ACTIONS_TRIED):
+            if order:
+                room = most - max(len(self.asked[number][k]) for k in order)
+                yield from self.ask_actions(number, order, turn, room, wanted)
+            order = [k for k in order if not self.asked[number][k]]
 
-    def ask_action(
-        self, before: InitialScene, which: tuple[int, int], turn: int, room: int, wanted: Ints
-    ) -> Iterator[Question]:
-        known = self.known.setdefault(which, set())
+    def list_wanted(self, number: int, turn: int) -> Ints:
+        """How many of each answer are still to be found in a scene."""
+        # Even over the scenes, but for a first round that takes what is rare where it finds it.
+        due = self.left - self.each + -(-self.each * (number + 1) // len(self.scenes)) if turn == 0 else self.left
+        allowed = len(self.scenes[number].objects) + 1 >= NUMBERS  # no action adds more than one
+        return np.where(allowed, np.minimum(self.left, np.where(RARE, self.left, due + 1)), 0).clip(0)
+
+    def ask_actions(self, number: int, entries: list[int], turn: int, room: int, wanted: Ints) -> Iterator[Question]:
+        if number not in self.before:
+            self.before[number] = prepare_scene(self.scenes[number])
+        self.tried[number] += 1
         limits = replace(BALANCED_LIMITS, questions=room, per_slot=room, defined=self.defined)
-        for _ in range(1 if known else ACTIONS_TRIED):  # one about which nothing is found gives way to another
-            if not known:
-                self.tried[which] += 1
-            mark = f"b{which[1]}_{self.tried[which]}_"
-            plan = ExamplePlan((EVERY[which[1]],), self.generator, mark, limits, turn=turn if known else 0)
-            self.balance.wanted[:] = wanted
-            for question in generate_examples(before, plan, self.balance, **self.how):
-                assert question.program is not None and question.answer is not None
-                if question.program not in known:
-                    known.add(question.program)
-                    self.left[number_answer(question.answer)] -= 1
-                    yield question
-            if known:
-                return
-
-    def count_known(self, number: int, k: int) -> int:
-        return len(self.known.get((number, k), ()))
+        plan = ExamplePlan(EVERY, self.generator, f"b{self.tried[number]}_", limits)
+        self.balance.wanted[:] = wanted
+        for question in generate_examples(
+            self.before[number], plan, self.balance, entries=entries, known=self.known[number], **self.how
+        ):
+            assert question.program is not None and question.answer is not None
+            programs = self.asked[number][KINDS.index(question.note("action_kind"))]
+            if question.program not in programs:
+                programs.add(question.program)
+                self.left[number_answer(question.answer)] -= 1
+                wanted[number_answer(question.answer)] -= 1
+                yield question
 
 
 def generate_two_actions(

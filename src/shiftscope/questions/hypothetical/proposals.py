@@ -2,7 +2,7 @@
 
 `second` means that another action came before: then objects are pointed out by what they are, not by where
 they stand, because the place that the first action gave something is left open. So are those of the first of
-two actions (`hops`), to keep the text short.
+two actions (`hops`), and all but one of an action, to keep the text short.
 """
 
 from functools import cache, cached_property, reduce
@@ -156,7 +156,8 @@ def _refer_by_relation(view: ReferableScene, i: int, dice: RandomChoices) -> Obj
 
 def propose_add(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """A new object; its values are even, each on its own."""
-    anchor = refer_to_one(view, view.everything & ~view.carried_objects, dice, plain=second or hops > 1)
+    inherits = hops == 1 and dice.happens_one_in(3)
+    anchor = refer_to_one(view, view.everything & ~view.carried_objects, dice, plain=second or hops > 1 or inherits)
     if anchor is None:
         return None
     relation = dice.pick(IN_PLANE)
@@ -166,7 +167,7 @@ def propose_add(view: ReferableScene, dice: RandomChoices, second: bool = False,
             return None
         new = NewObject(view.list_pairs(source.index), source)
         return HypotheticalAction("add", "add_beside", anchor=anchor, relation=relation, new=new)
-    made = _propose_new_object(view, dice, anchor, inherits=hops == 1 and dice.happens_one_in(3))
+    made = _propose_new_object(view, dice, anchor, inherits=inherits)
     if made is None:
         return None
     if dice.happens_one_in(3 if hops == 1 else 2):
@@ -235,7 +236,7 @@ def propose_move_in_plane(view: ReferableScene, dice: RandomChoices, second: boo
         if other is None or subject.mask & view.carried_objects or subject.anchor is not None:
             return None
         return HypotheticalAction("move_in_plane", "swap", subject, other)
-    anchor = refer_to_one(view, others, dice, plain=second or hops > 1)
+    anchor = refer_to_one(view, others, dice, plain=second or hops > 1 or subject.anchor is not None)
     relation = dice.pick(IN_PLANE)
     if anchor is None or view.relation_rows(relation)[anchor.index] & subject.mask:
         return None
@@ -248,7 +249,7 @@ def propose_move_on_top(view: ReferableScene, dice: RandomChoices, second: bool 
     if subject is None:
         return None
     free = view.everything & ~view.carriers & ~view.carried_objects & ~subject.mask
-    anchor = refer_to_one(view, free, dice, plain=second or hops > 1)
+    anchor = refer_to_one(view, free, dice, plain=second or hops > 1 or subject.anchor is not None)
     return HypotheticalAction("move_on_top", "move", subject, anchor, ON) if anchor else None
 
 
