@@ -15,11 +15,15 @@ from shutil import rmtree
 from typing import Any
 
 import numba
-from numba.core import caching
-from numba.core.runtime import rtsys
-from numba.np import linalg
+import numba.core.caching
+import numba.core.runtime
+import numba.np.linalg
 
 from .files import find_cache_folder
+
+caching: Any = numba.core.caching  # most of what follows has no types there
+linalg: Any = numba.np.linalg
+runtime: Any = numba.core.runtime.rtsys  # type: ignore[attr-defined]
 
 FOLDER = find_cache_folder() / "kernels"
 KEPT_SECONDS = 90 * 86400.0  # since a folder was last written to; its kernels would be compiled again
@@ -69,7 +73,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The version for these types; None where it must be compiled."""
-        rtsys.initialize(target_context)
+        runtime.initialize(target_context)
         try:
             found = self._load_overload(sig, target_context)
         except Exception:  # a damaged file, or one that names what another version of a package no longer has

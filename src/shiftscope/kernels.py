@@ -42,13 +42,14 @@ class Kernel:
     @property
     def _numba_type_(self) -> Any:
         """What Numba asks of a value that a kernel names: kernels call each other through their dispatchers."""
-        from numba import njit
+        import numba
 
         from .kernel_cache import KernelCache
 
+        jit: Any = numba.njit
         with _making:
             if not hasattr(self.call, "py_func"):
-                made = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **self.options)(self.function)
+                made = jit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **self.options)(self.function)
                 made._cache = KernelCache(self.function)
                 self.call = made
         return self.call._numba_type_  # type: ignore[attr-defined]

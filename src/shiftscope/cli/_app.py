@@ -16,10 +16,15 @@ from ..registry import VERBS
 class VerbCommands(Mapping[str, Any]):
     """The verbs by name; to look at the options of all of them takes typer longer than most commands take."""
 
+    def __init__(self) -> None:
+        self._built: dict[str, Any] = {}
+
     def __getitem__(self, name: str) -> Any:
         if name not in VERBS.names():
             raise KeyError(name)
-        return _build_verb(name)
+        if name not in self._built:
+            self._built[name] = _build_verb(name)
+        return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(VERBS.names())
@@ -59,7 +64,6 @@ def _options(
     """Find where, and why, a visual-reasoning model breaks."""
 
 
-@cache
 def _build_verb(name: str) -> Any:
     module, alone = VERBS.load(name), typer.Typer(add_completion=False, rich_markup_mode=None)
     if hasattr(module, "group"):  # a verb of several kinds: make clevr, make questions
