@@ -52,7 +52,7 @@ def test_a_kernel_is_compiled_once_for_its_source(load, tmp_path):
     os.utime(tmp_path / "kernels_for_test.py", (1, 1))
     again = load(SOURCE)
     assert (again.quadruple(5), count_uses(again.quadruple)) == (20, (1, 0))
-    changed = load(SOURCE.replace("2 * x", "3 * x"))
+    changed = load(SOURCE.replace("2 * x", "3 * x  # another size: Python keeps what it compiled too"))
     assert (changed.quadruple(1), count_uses(changed.quadruple)) == (9, (0, 1))
     assert len(list((tmp_path / "kernels").iterdir())) == 2
     for file in tmp_path.rglob("*.nbc"):
