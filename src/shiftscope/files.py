@@ -227,3 +227,11 @@ def remember_file_digest(path: Path) -> str:
     if state not in _DIGESTS:
         _DIGESTS[state] = file_digest(path)
     return _DIGESTS[state]
+
+
+def find_cache_folder() -> Path:
+    """$SHIFTSCOPE_CACHE, else the user's folder for caches."""
+    if named := os.environ.get("SHIFTSCOPE_CACHE"):
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "shiftscope"

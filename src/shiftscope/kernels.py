@@ -1,16 +1,18 @@
 """Compiled kernels: exact, where a scene or an answer is decided, and fast, where it is only painted.
 
-All release the GIL, use one thread and are cached on disk; scenes run side by side, never pixels. Numba's
-cache does not notice a changed callee in another file, so kernels that call each other stand in one file, or here.
+All release the GIL, use one thread and are cached on disk (`kernel_cache.py`); scenes run side by side, never pixels.
+The cache notices changes of a kernel's own file and of this one, so kernels that call each other stand in one file, or
+here.
 """
 
 from collections.abc import Callable
+from functools import update_wrapper
 from math import sqrt
+from threading import Lock
 from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 Bytes = npt.NDArray[np.uint8]
@@ -20,10 +22,42 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Real = Any  # a number inside a kernel: float32 when compiled, whatever NumPy returns to the type checker
 
+_making = Lock()
+
+
+class Kernel:
+    """A compiled function. Numba takes longer to import than most commands run, so the first call imports it."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        update_wrapper(self, function)
+        self.function, self.options = function, options
+        self.call: Callable[..., Any] = self._call_first
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self.call(*given, **named)
+
+    def _call_first(self, *given: Any, **named: Any) -> Any:
+        return self._numba_type_.dispatcher(*given, **named)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba asks of a value that a kernel names: kernels call each other through their dispatchers."""
+        import numba
+
+        from .kernel_cache import KernelCache
+
+        jit: Any = numba.njit
+        with _making:
+            if not hasattr(self.call, "py_func"):
+                made = jit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **self.options)(self.function)
+                made._cache = KernelCache(self.function)
+                self.call = made
+        return self.call._numba_type_  # type: ignore[attr-defined]
+
 
 def exact(function: F) -> F:
     """Compiled with every float operation as written, so that all machines get the same bits."""
-    return cast(F, njit(cache=True, nogil=True, error_model="numpy")(function))
+    return cast(F, Kernel(function))
 
 
 def exact_inline(function: F) -> F:
@@ -32,13 +66,12 @@ def exact_inline(function: F) -> F:
     Numba counts who uses an array, an atomic operation for each at each call; small kernels take less time
     than that.
     """
-    options: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
-    return cast(F, njit(cache=True, nogil=True, **options)(function))
+    return cast(F, Kernel(function, forceinline=True, _nrt=False))
 
 
 def fast(function: F) -> F:
     """Compiled with reordered and fused float operations; the last bits differ between machines."""
-    return cast(F, njit(cache=True, nogil=True, error_model="numpy", fastmath=True)(function))
+    return cast(F, Kernel(function, fastmath=True))
 
 
 @exact_inline

@@ -302,11 +302,15 @@ def parse_model_name(text: str) -> ModelName:
     One whose file has a function `claims(text)` also takes strings that begin with no model's name.
     """
     kind, colon, target = text.partition(":")
-    # the strings of a class of the user's own do not begin with the model's name
-    if kind in MODELS.names() and (form := get_traits(kind).target).startswith((f"{kind}:", f"{kind} or ")):
-        if target or (not colon and kind in form.split(" or ")):
-            return ModelName(kind, target)
-        raise UserError(f"model {text!r} lacks what to run; write {form}")
+    if kind in MODELS.names():
+        form = get_traits(kind).target
+        if not colon and (not form or kind in form.split(" or ")):
+            return ModelName(kind)
+        # the strings of a class of the user's own do not begin with the model's name
+        if form.startswith((f"{kind}:", f"{kind} or ")):
+            if target:
+                return ModelName(kind, target)
+            raise UserError(f"model {text!r} lacks what to run; write {form}")
     for name in MODELS.find_names(r"^def claims\("):
         if MODELS.load(name).claims(text):
             return ModelName(name, text)
@@ -315,9 +319,7 @@ def parse_model_name(text: str) -> ModelName:
         listed = ", ".join(form for form in forms.values() if form)
         raise UserError(f"no model {text!r}: {kind!r} is neither a model nor a module; write {listed}")
     alone = [name for name, form in forms.items() if not form or name in form.split(" or ")]
-    if text not in alone:
-        raise UserError(f"{unknown('model', text, alone)} (shiftscope list models)")
-    return ModelName(text)
+    raise UserError(f"{unknown('model', text, alone)} (shiftscope list models)")
 
 
 def get_reads(text: str, model: Model | None = None) -> frozenset[str] | None:

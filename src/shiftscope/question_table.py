@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .arrow_array import build_array, read_numbers, wrap_numbers
 from .columns import Column
 from .kernels import exact
 from .scene import Pairs, Scene
@@ -167,14 +168,14 @@ def _encode_text(values: Sequence[Any]) -> Column | None:
     import pyarrow.compute as pc
 
     try:
-        found = pa.array(values, pa.large_string()).dictionary_encode()
-    except (pa.ArrowInvalid, UnicodeEncodeError):  # half of a surrogate pair
+        found = build_array(values, pa.large_string()).dictionary_encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
         return None
-    order = pc.sort_indices(found.dictionary).to_numpy()
+    order = read_numbers(pc.sort_indices(found.dictionary))
     rank = np.full(len(order) + 1, -1, np.int32)  # the last for None
     rank[order] = np.arange(len(order))
-    codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return Column(tuple(found.dictionary.take(pa.array(order)).to_pylist()), rank[codes])
+    words = found.dictionary.take(wrap_numbers(order)).to_pylist()
+    return Column(tuple(words), rank[read_numbers(found.indices, -1)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,18 +44,9 @@ class Registry:
     def entries(self) -> dict[str, RegistryEntry]:
         """What there is by name, in the order of the names."""
         spec = find_spec(self.package)
-        registers = re.compile(rf"^(?:def |class )?(?:{'|'.join(self.defines)})\b", re.MULTILINE).search
         found: dict[str, RegistryEntry] = {}
         for folder in (spec.submodule_search_locations or ()) if spec else ():
-            for path in Path(folder).iterdir():
-                name = path.name if path.is_dir() else path.stem
-                source = path / "__init__.py" if path.is_dir() else path
-                if name.startswith("_") or source.suffix != ".py" or not source.is_file():
-                    continue
-                own = path / f"{self.noun}.py"
-                module = f"{self.package}.{name}.{self.noun}" if own.is_file() else f"{self.package}.{name}"
-                if not self.defines or registers((own if own.is_file() else source).read_text("utf-8")):
-                    found[name] = RegistryEntry(module, source)
+            found |= _scan_folder(self, folder, Path(folder).stat().st_mtime_ns)
         for name, entry in _find_plugins(self.plugins, tuple(sys.path)) if self.plugins else ():
             if name in found:
                 taken = f"by {found[name].plugin}" if found[name].plugin else f"by a built-in {self.noun}"
@@ -124,6 +115,23 @@ class Registry:
         if name not in entries:
             raise unknown(self.noun, name, entries)
         return entries[name]
+
+
+@cache
+def _scan_folder(registry: Registry, folder: str, changed: int) -> dict[str, RegistryEntry]:
+    """The entries in a folder; `changed` is when a file was last added to it or removed."""
+    registers = re.compile(rf"^(?:def |class )?(?:{'|'.join(registry.defines)})\b", re.MULTILINE).search
+    found: dict[str, RegistryEntry] = {}
+    for path in Path(folder).iterdir():
+        name = path.name if path.is_dir() else path.stem
+        source = path / "__init__.py" if path.is_dir() else path
+        if name.startswith("_") or source.suffix != ".py" or not source.is_file():
+            continue
+        own = path / f"{registry.noun}.py"
+        module = f"{registry.package}.{name}.{registry.noun}" if own.is_file() else f"{registry.package}.{name}"
+        if not registry.defines or registers((own if own.is_file() else source).read_text("utf-8")):
+            found[name] = RegistryEntry(module, source)
+    return found
 
 
 @cache

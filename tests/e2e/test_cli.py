@@ -37,7 +37,7 @@ SETS = {
     ],
 )
 def test_answer_tells_the_family_by_itself(name, summary):
-    assert last_json(shiftscope("answer", *SETS[name], "--json")) == summary | {"unchecked": 0}
+    assert last_json(here("answer", *SETS[name], "--json")) == summary | {"unchecked": 0}
 
 
 def test_json_lists_every_disagreement_and_every_undefined_answer_with_its_reason(tmp_path):
@@ -74,7 +74,7 @@ def test_answer_keeps_the_types_of_the_stored_answers(tmp_path):
         question["answer"] = answer
     (tmp_path / "q.json").write_text(json.dumps(data))
     out = tmp_path / "a.json"
-    result = shiftscope("answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json", "--out", out, "--json")
+    result = here("answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json", "--out", out, "--json")
     assert last_json(result)["agree"] == 3
     assert [row["answer"] for row in json.loads(out.read_text())] == [2, "small", True]
 
@@ -120,7 +120,7 @@ def test_a_disagreement_is_shown_with_its_trace(tmp_path):
     data = json.loads((DATA / "clevr_questions.json").read_text())
     data["questions"][0]["answer"] = "7"
     (tmp_path / "q.json").write_text(json.dumps(data))
-    shown = shiftscope("answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json").stdout
+    shown = here("answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json").stdout
     assert "disagree: 2, stored 7" in shown
     assert "filter(color=red)  2: #0 small red rubber cube, #2 small red metal sphere" in shown
 

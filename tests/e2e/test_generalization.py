@@ -5,7 +5,7 @@ import json
 import pytest
 
 from asked import dataset as clevr_toys
-from command import here, refused, shiftscope
+from command import here, refused
 from covr_toys import asked, dataset, questions_of, scenes_of
 from graphs import graph
 
@@ -20,7 +20,7 @@ def data(tmp_path_factory):
 
 def test_segment_combine_from_a_shell_to_a_report(data, tmp_path):
     out = tmp_path / "out"
-    made = shiftscope("test", "segment-combine", "--model", "oracle", "--data", data, "--out", out)
+    made = here("test", "segment-combine", "--model", "oracle", "--data", data, "--out", out)
     assert made.returncode == 0, made.stderr
     assert "count_group_by" in made.stdout
     assert "combined %" in made.stdout

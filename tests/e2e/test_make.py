@@ -98,7 +98,7 @@ def test_a_damaged_shard_is_found_and_remade(made, tmp_path):
     shard.write_bytes(data)
     assert "is not what was written there" in refused(here("show", folder, "--verify"))
     assert "--repair" in refused(here("make", "clevr", *ORDER, "--out", folder))
-    assert shiftscope("make", "clevr", *ORDER, "--out", folder, "--repair").returncode == 0
+    assert here("make", "clevr", *ORDER, "--workers", 1, "--out", folder, "--repair").returncode == 0
     assert fingerprint(folder) == fingerprint(made)
     assert "are what was written" in here("show", folder, "--verify").stdout
 
@@ -128,9 +128,8 @@ def test_an_export_to_clevr_is_answered_like_any_official_file(made, tmp_path):
 
 def test_scenes_alone_have_pictures_and_no_questions(tmp_path):
     folder = tmp_path / "scenes"
-    result = shiftscope(
-        "make", "scenes", "--world", "clevr", "-n", 7, "--seed", 7, "--size", "240x160", "--out", folder
-    )
+    words = ("--world", "clevr", "-n", 7, "--seed", 7, "--size", "240x160", "--workers", 1)
+    result = here("make", "scenes", *words, "--out", folder)
     assert result.returncode == 0, result.stderr
     dataset = Dataset.open(folder)
     assert len(dataset) == 0
@@ -151,7 +150,7 @@ def test_render_draws_any_scene_file_and_goes_on_where_it_stopped(tmp_path):
         "--layers",
         "rgb,mask,depth",
     )
-    assert json.loads(shiftscope(*words, "--json").stdout)["rendered"] == 2
+    assert json.loads(here(*words, "--json").stdout)["rendered"] == 2
     assert pixels(out / "toy_000000.png").shape == (160, 240, 3)
     assert set(np.unique(pixels(out / "toy_000000_mask.png")).tolist()) == {0, 1, 2, 3, 4}
     assert np.load(out / "toy_000001_depth.npy").shape == (160, 240)

@@ -1,32 +1,16 @@
 """`shiftscope report` as a user meets it: real run folders in, one page out, its numbers those of the metrics."""
 
 import json
-import os
-import subprocess
-import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
+from command import here
 from report_toys import write_runs
 from shiftscope.metrics import accuracy
 from shiftscope.metrics.significance import compare_models
 from shiftscope.report.number_format import format_percent, format_points, format_spread
 from shiftscope.store.run_log import read_run
-
-ROOT = Path(__file__).parents[2]
-
-
-def shiftscope(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "shiftscope", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": "200"},
-        check=False,
-    )
 
 
 class Tables(HTMLParser):
@@ -64,7 +48,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     runs = write_runs(folder)
     out = folder / "deep" / "report.html"
-    result = shiftscope("report", *runs, "--out", out, "--json")
+    result = here("report", *runs, "--out", out, "--json")
     assert result.returncode == 0, result.stderr
     return runs, out, json.loads(result.stdout)
 
@@ -109,7 +93,7 @@ def test_a_page_is_replaced_whole_and_comes_out_the_same(made, tmp_path):
     runs, out, _ = made
     again = tmp_path / "report.html"
     again.write_text("old")
-    result = shiftscope("report", *runs, "--out", again)
+    result = here("report", *runs, "--out", again)
     assert result.returncode == 0
     assert result.stdout.startswith(f"wrote {again}")
     assert again.read_bytes() == out.read_bytes()
@@ -122,7 +106,7 @@ def test_what_is_not_a_run_a_page_or_a_dataset_is_refused_in_one_sentence(made, 
         ([runs[0], "--out", tmp_path], "is a folder; name the page"),
         ([runs[0], "--data", tmp_path, "--out", tmp_path / "r.html"], "no dataset there"),
     ):
-        result = shiftscope("report", *words)
+        result = here("report", *words)
         assert result.returncode == 2
         assert sentence in result.stderr
         assert "Traceback" not in result.stderr

@@ -1,14 +1,12 @@
 """`shiftscope run` as a user meets it: built-in models, files of predictions, classes, stops and refusals."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from asked import dataset
+from command import here, shiftscope
 from shiftscope.cli.run import command
 from shiftscope.model import Response
 from shiftscope.run.evaluate import RunSpec, evaluate
@@ -18,17 +16,6 @@ from shiftscope.store.run_log import compute_run_content_id, read_rows, read_run
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     return dataset(tmp_path_factory.mktemp("run") / "data").folder
-
-
-def shiftscope(*words, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "shiftscope", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "200"},
-        check=False,
-    )
 
 
 def run(capsys, **options):
@@ -42,7 +29,7 @@ def test_from_a_shell(data, tmp_path):
     assert made.returncode == 0, made.stderr
     assert "100.0" in made.stdout
     assert f"next: shiftscope score {tmp_path / 'run'}" in made.stdout
-    refused = shiftscope("run", "--model", "orcale", "--data", data, "--out", tmp_path / "other")
+    refused = here("run", "--model", "orcale", "--data", data, "--out", tmp_path / "other")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == "shiftscope: no model 'orcale'; did you mean 'oracle'? (shiftscope list models)\n"
     assert not (tmp_path / "other").exists()
@@ -245,6 +232,6 @@ def test_mistakes_of_ones_own_class(name, sentence, kept, data, tmp_path, monkey
 def test_when_everything_failed_the_reason_is_said(data, tmp_path):
     (tmp_path / "own_for_test.py").write_text(OWN)
     words = ("run", "--model", "own_for_test:Fails", "--data", data, "--out", tmp_path / "run")
-    made = shiftscope(*words, cwd=tmp_path)
+    made = here(*words, cwd=tmp_path)
     assert made.returncode == 1, made.stderr
     assert "as_is: 36 failed, most often with: out of memory" in made.stdout

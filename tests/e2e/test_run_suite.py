@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from shiftscope import kernel_cache  # noqa: F401  # finds its folder before the test names another
 from shiftscope.run import make as data
 from shiftscope.suites.clevr import suite as clevr
 

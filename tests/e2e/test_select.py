@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from command import here, refused, shiftscope
+from command import here, refused
 from shiftscope.result import Prediction, QuestionRecord
 from shiftscope.store.run_log import RunWriter
 
@@ -15,7 +15,9 @@ MODELS = ("random", "majority", "question_only")
 def made(tmp_path_factory):
     """Three models on the validation split of one dataset, one of them on its test split too."""
     root = tmp_path_factory.mktemp("select")
-    assert here("make", "clevr", "--images", 20, "--size", "96x64", "--out", root / "data").returncode == 0
+    assert (
+        here("make", "clevr", "--images", 20, "--size", "96x64", "--workers", 1, "--out", root / "data").returncode == 0
+    )
     for name in MODELS:
         run(root, name, "val", name)
     run(root, "majority", "test", "tested")
@@ -67,7 +69,7 @@ def test_the_highest_figure_on_validation_data_is_chosen(made):
         "data_id": json.loads((runs[0] / "run.json").read_text())["spec"]["data_id"],
     }
     assert [r for r in runs if (r / "selection.json").exists()] == [runs[best]]
-    shown = shiftscope("select", *runs)
+    shown = here("select", *runs)
     assert shown.stderr == ""
     assert f"chosen: {runs[best]}" in shown.stdout
     assert " to " in shown.stdout

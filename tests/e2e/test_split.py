@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from command import here, refused, shiftscope
+from command import here, refused
 from shiftscope.lang.text import parse_program
 from shiftscope.models.nsvqa.training import QuestionParserStage
 from shiftscope.question import Provenance, Question
@@ -41,7 +41,7 @@ def made(tmp_path_factory):
     """A small dataset, and a split of it."""
     root = tmp_path_factory.mktemp("split")
     build_dataset(root / "data", {"suite": "toy"}, {"train": 1, "val": 1, "test": 1}, shard)
-    result = shiftscope("split", root / "data", "--hold-out", "has_count & has_attr", "--out", root / "split")
+    result = here("split", root / "data", "--hold-out", "has_count & has_attr", "--out", root / "split")
     assert result.returncode == 0, result.stderr
     return root, result.stdout
 

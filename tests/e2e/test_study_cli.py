@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from command import here, refused, shiftscope
+from command import here, refused
 from shiftscope.run.study.entry_store import EntryStore
 from study_toys import VISUAL, factor, training
 
@@ -23,7 +23,7 @@ def study(*words):
 
 def test_cells_from_another_machine_become_tables_and_pages(lines, tmp_path):
     cells, page = tmp_path / "cells", tmp_path / "page.md"
-    assert "19 of 19 records were new" in shiftscope("study", "superclevr", "--merge", lines, "--cells", cells).stdout
+    assert "19 of 19 records were new" in here("study", "superclevr", "--merge", lines, "--cells", cells).stdout
     told = study("--tables", "--cells", cells, "--page", page, "--out", tmp_path / "study")
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith("Scale toy: a trial run of the pipeline.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reference_parts
-from command import here, make_here, refused, shiftscope
+from command import here, make_here, refused
 from shiftscope.answer import spell
 from shiftscope.cli.show import show_example
 from shiftscope.formats.clevr import write_scenes
@@ -239,7 +239,7 @@ def test_a_distribution_of_the_users_own(tmp_path, capsys):
 def test_questions_alone_about_given_scenes(tmp_path):
     write_scenes(tmp_path / "scenes.json", [sample_scene(0, "test", i) for i in range(4)])
     words = ("--scenes", tmp_path / "scenes.json", "--no-images", "--out", tmp_path / "asked")
-    result = shiftscope("make", "superclevr", *words, "--workers", "1", "--shard", "2")
+    result = here("make", "superclevr", *words, "--workers", "1", "--shard", "2")
     assert result.returncode == 0, result.stderr
     assert "given         4 scenes         80 questions" in result.stdout
     made = Dataset.open(tmp_path / "asked")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from asked import dataset
-from command import refused, shiftscope
+from command import here, refused
 from lazy import lazy
 from shiftscope.cli.train import _print_training, command
 from shiftscope.lang.text import parse_program
@@ -136,7 +136,7 @@ def test_what_is_refused(folder, data, tmp_path, refuses):
     (tmp_path / "full" / "notes.txt").write_text("mine")
     with refuses("is not empty and holds no training"):
         train(data, tmp_path / "full")
-    said = refused(shiftscope("train", "--model", "p_nsqva", "--data", data))
+    said = refused(here("train", "--model", "p_nsqva", "--data", data))
     assert said == "shiftscope: no trainable model 'p_nsqva'; did you mean 'p_nsvqa'?"
 
 
@@ -180,7 +180,7 @@ def test_weights_that_are_not_as_they_were_written(folder, data, tmp_path, refus
         evaluate(RunSpec(f"nsvqa:{broken}", data), tmp_path / "run")
     (broken / "model.json").write_text("{}")
     asked = ("run", "--model", f"nsvqa:{broken}", "--data", data, "--out", tmp_path / "run")
-    assert "model.json is damaged" in refused(shiftscope(*asked))
+    assert "model.json is damaged" in refused(here(*asked))
     assert not (tmp_path / "run").exists()
 
 

@@ -1,17 +1,47 @@
-"""The command line's verbs, found by file name; a verb's module is imported to know its options."""
+"""The command line's verbs, found by file name; a verb's module is imported when its options are needed."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from .. import __version__
 from ..registry import VERBS
 
+
+class VerbCommands(Mapping[str, Any]):
+    """The verbs by name; to look at the options of all of them takes typer longer than most commands take."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in VERBS.names():
+            raise KeyError(name)
+        if name not in self._built:
+            self._built[name] = _build_verb(name)
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VERBS.names())
+
+    def __len__(self) -> int:
+        return len(VERBS.names())
+
+
+class VerbGroup(TyperGroup):
+    """The whole command line."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings | {"commands": VerbCommands()})
+
+
 app = typer.Typer(
+    cls=VerbGroup,
     name="shiftscope",
     help="Find where, and why, a visual-reasoning model breaks.",
     no_args_is_help=True,
@@ -34,15 +64,16 @@ def _options(
     """Find where, and why, a visual-reasoning model breaks."""
 
 
-for _name in VERBS.names():
-    _module = VERBS.load(_name)
-    if hasattr(_module, "group"):  # a verb of several kinds: make clevr, make questions
-        app.add_typer(_module.group, name=_name)
-    else:
-        app.command(_name, help=inspect.getdoc(_module.command))(_module.command)
+def _build_verb(name: str) -> Any:
+    module, alone = VERBS.load(name), typer.Typer(add_completion=False, rich_markup_mode=None)
+    if hasattr(module, "group"):  # a verb of several kinds: make clevr, make questions
+        alone.add_typer(module.group, name=name)
+        return get_command(alone).commands[name]  # type: ignore[attr-defined]
+    alone.command(name, help=inspect.getdoc(module.command))(module.command)
+    return get_command(alone)
 
 
 @cache
 def command() -> Callable[..., Any]:
-    """All verbs with their options; to look at all of them takes typer a sixth of a second."""
+    """The command line as it is called."""
     return get_command(app)

@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import model as model_api
 from ..errors import UserError
+from ..files import find_cache_folder
 from ..model import Model, ModelError, ModelOptions, ModelSetting, Response, ServedModel, predict_checked
 from ..picture import Picture
 from ..prompt import build_prompt_spec, join_action
@@ -27,7 +28,7 @@ from ..response import parse_response
 from ..result import AS_IS, Prediction, QuestionRecord, RunLog, build_question_record
 from ..schema import OPEN
 from ..store.question_part import QuestionPart
-from ..store.response_cache import DiskResponseCache, find_cache_folder
+from ..store.response_cache import DiskResponseCache
 from ..store.run_log import PLACES_FIELD, SERVER_FIELD, RunWriter, read_spec, refuse_foreign_run_folder
 from .conditions import EvalExample
 from .consistency import RunPictures, require_one_server, warn_of_fingerprints

@@ -6,10 +6,10 @@ from typing import Any
 
 from ..errors import UserError, did_you_mean
 from ..executor import Progress
+from ..files import find_cache_folder
 from ..records import content_id
 from ..registry import SUITES
 from ..store.dataset import Dataset, refuse_study
-from ..store.response_cache import find_cache_folder
 from ..store.shard import DamagedFile
 from ..suites import load_suite
 

@@ -4,7 +4,6 @@ One SQLite file. Several runs may use it at once, and a kill loses nothing that 
 response that arrives at the very moment of the kill may be paid for twice.
 """
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -15,15 +14,6 @@ from ..errors import UserError
 from ..model import CachedResponse
 
 NAME = "replies.sqlite"
-ENV = "SHIFTSCOPE_CACHE"
-
-
-def find_cache_folder() -> Path:
-    """$SHIFTSCOPE_CACHE, else the user's folder for caches."""
-    if named := os.environ.get(ENV):
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "shiftscope"
 
 
 class DiskResponseCache:

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import __version__, result
+from ..arrow_array import wrap_numbers
 from ..errors import UserError
 from ..files import encode_utf8
 from ..folder import open_folder, refuse_foreign_files
@@ -217,10 +218,10 @@ def read_spec(folder: Path) -> dict[str, Any]:
 
 def _count_cache_use(table: Any, spec: Mapping[str, Any]) -> CacheUse | None:
     """Counted from the rows, so that it is right however often the run was stopped or killed."""
-    import pyarrow.compute as pc
-
     if "stored" not in table.column_names or not str(spec.get("model", "")).startswith(ENDPOINT_PREFIX):
         return None
+    import pyarrow.compute as pc
+
     stored = table.column("stored")
     return CacheUse(len(stored) - stored.null_count, pc.min(stored).as_py())
 
@@ -313,7 +314,10 @@ def _sort_rows(table: Any, order: Sequence[str]) -> Any:
         by_id = tuple((0, int(p), p) if p.isdecimal() else (1, 0, p) for p in pieces if p)
         return (len(place), by_id, *by_condition)
 
-    return table.take(np.array(sorted(range(len(questions)), key=sort_key), np.int64)).combine_chunks()
+    rows = sorted(range(len(questions)), key=sort_key)
+    if rows != [*range(len(questions))]:
+        table = table.take(wrap_numbers(np.array(rows, np.int64)))
+    return table.combine_chunks()
 
 
 def _encode_table(table: Any) -> Any:

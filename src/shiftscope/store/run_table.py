@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..answer import spell
+from ..arrow_array import build_array, read_numbers
 from ..columns import Column, ListColumn
 from ..result import Facts, Prediction, QuestionRecord, RunRecords
 from .tables import Columns, ColumnType, answer_type, arrow_type, format_answer, parse_answer
@@ -45,7 +46,7 @@ def build_row_table(rows: Sequence[tuple[QuestionRecord, Prediction]]) -> Any:
         **{column: [getattr(q, name) for q in questions] for column, name in QUESTION_FIELDS.items()},
         **{column: [getattr(p, name) for p in predictions] for column, name in PREDICTION_FIELDS.items()},
     }
-    arrays = [pa.array(columns[name], arrow_type(kind)) for name, kind in ROW_COLUMNS]
+    arrays = [build_array(columns[name], arrow_type(kind)) for name, kind in ROW_COLUMNS]
     fields = [pa.field(name, arrow_type(kind)) for name, kind in ROW_COLUMNS]
     facts = [dict(q.facts) for q in questions]
     for name in sorted({name for fact in facts for name in fact}):
@@ -65,14 +66,14 @@ def _build_fact_column(name: str, values: list[Any]) -> tuple[Any, Any]:
         raise ValueError(f"{name}: a fact must be text, a number or a truth value, not {wrong!r}")
     if len(kinds) == 1:
         kind = pa.type_for_alias(_ARROW[kinds.pop()])
-        return pa.array(values, kind), pa.field(name, kind)
+        return build_array(values, kind), pa.field(name, kind)
     return _build_json_array(values), pa.field(name, pa.string(), metadata=MIXED_METADATA)
 
 
 def _build_json_array(values: list[Any]) -> Any:
     import pyarrow as pa
 
-    return pa.array([None if v is None else json.dumps(v, ensure_ascii=False) for v in values], pa.string())
+    return build_array([None if v is None else json.dumps(v, ensure_ascii=False) for v in values], pa.string())
 
 
 def concat_tables(tables: Sequence[Any]) -> Any:
@@ -138,7 +139,7 @@ def build_records(table: Any, data: str = "", places: str = "") -> RunRecords:
     listed = table.column("answers").combine_chunks()
     literal, answers = _merge_vocabularies([plain["answer"], _encode_array(listed.flatten())], str)
     seconds, cost, confidence = (
-        np.asarray(table.column(n).to_numpy(), np.float64) for n in ("seconds", "cost", "belief")
+        read_numbers(table.column(n).combine_chunks(), np.nan) for n in ("seconds", "cost", "belief")
     )
     content = Column((), np.full(table.num_rows, -1, np.int32))
     if "content" in table.column_names:
@@ -175,11 +176,8 @@ def _encode_column(table: Any, name: str) -> Column:
 
 
 def _encode_array(array: Any) -> Column:
-    import pyarrow as pa
-
     found = array.dictionary_encode()
-    codes = found.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return Column(tuple(found.dictionary.to_pylist()), codes)
+    return Column(tuple(found.dictionary.to_pylist()), read_numbers(found.indices, -1))
 
 
 def _merge_vocabularies(columns: Sequence[Column], spelled: Any) -> list[Column]:
@@ -203,7 +201,7 @@ def _drop_blank(column: Column) -> Column:
 def _list_offsets(listed: Any) -> Any:
     import pyarrow.compute as pc
 
-    lengths = pc.list_value_length(listed).fill_null(0).to_numpy(zero_copy_only=False)
+    lengths = read_numbers(pc.list_value_length(listed))
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
@@ -230,7 +228,7 @@ def _compare_programs(table: Any) -> Any:
     import pyarrow.compute as pc
 
     true, predicted = (table.column(n).combine_chunks() for n in ("program", "program_said"))
-    same = pc.equal(true, predicted).to_numpy(zero_copy_only=False).astype(np.int8)
-    none = pc.equal(predicted, "").to_numpy(zero_copy_only=False)
-    unknown = pc.equal(true, "").to_numpy(zero_copy_only=False)
+    blank = build_array([""], true.type)[0]
+    pairs = ((true, predicted), (predicted, blank), (true, blank))
+    same, none, unknown = (read_numbers(pc.equal(*pair)) for pair in pairs)
     return np.select([unknown, none], [-2, -1], same).astype(np.int8)

@@ -1,14 +1,15 @@
 """Tables: records to Arrow columns and back, without loss; columns as Arrow and `datasets` know them."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from functools import cache, lru_cache
-from itertools import accumulate, repeat
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..answer import Answer, spell
+from ..arrow_array import build_array, nest_array, read_numbers, wrap_numbers
 from ..lang.program import Node, Program
 from ..lang.text import format_program
 from ..question import GroundedPhrase, Provenance, Question
@@ -180,7 +181,7 @@ def _build_mask_columns(name: str, masks: Sequence[RunLengths | None]) -> dict[s
 def _parse_mask(columns: dict[str, Any], name: str, k: int) -> RunLengths | None:
     if f"{name}_values" not in columns or not columns[f"{name}_values"][k].is_valid:
         return None
-    values, lengths = (columns[f"{name}_{what}"][k].values.to_numpy() for what in ("values", "lengths"))
+    values, lengths = (read_numbers(columns[f"{name}_{what}"][k].values) for what in ("values", "lengths"))
     return RunLengths(values.tobytes(), lengths.astype(LENGTH_DTYPE).tobytes(), columns["width"][k].as_py())
 
 
@@ -249,17 +250,17 @@ def _build_grounding(rows: Sequence[tuple[GroundedPhrase, ...]]) -> Any:
     """Flat arrays and where each list begins: no Python object is made for a phrase."""
     import pyarrow as pa
 
-    def nest(lists: Iterable[Sized], flat: Any) -> Any:
-        return pa.ListArray.from_arrays(pa.array([0, *accumulate(map(len, lists))], pa.int32()), flat)
+    def nest(lists: Sequence[Sized], flat: Any) -> Any:
+        return nest_array(flat, [*map(len, lists)], [False] * len(lists))
 
     phrases = [phrase for row in rows for phrase in row]
     starts, ends, objects, parts = zip(*phrases, strict=True) if phrases else ((), (), (), ())
-    owners = pa.array([i for each in parts for i, _ in each], pa.int32())
-    names = pa.array([name for each in parts for _, name in each], pa.string())
+    owners = build_array([i for each in parts for i, _ in each], pa.int32())
+    names = build_array([name for each in parts for _, name in each], pa.string())
     part_rows = pa.StructArray.from_arrays([owners, names], fields=list(arrow_type(PART_REFERENCE)))
     columns = [
-        *(pa.array(starts, pa.int32()), pa.array(ends, pa.int32())),
-        nest(objects, pa.array([i for each in objects for i in each], pa.int32())),
+        *(build_array(starts, pa.int32()), build_array(ends, pa.int32())),
+        nest(objects, build_array([i for each in objects for i in each], pa.int32())),
         nest(parts, part_rows),
     ]
     return nest(rows, pa.StructArray.from_arrays(columns, fields=list(arrow_type(PHRASE))))
@@ -287,9 +288,9 @@ def build_image_column(pngs: Sequence[bytes], paths: Sequence[str]) -> Any:
     import pyarrow as pa
 
     fields = list(arrow_type("image"))
-    none = pa.array([not png for png in pngs], pa.bool_())  # scenes without a picture
-    columns = [pa.array(pngs, pa.binary()), pa.array(paths, pa.string())]
-    return pa.StructArray.from_arrays(columns, fields=fields, mask=none if any(none.to_pylist()) else None)
+    none = build_array([not png for png in pngs], pa.bool_())  # scenes without a picture
+    columns = [build_array(pngs, pa.binary()), build_array(paths, pa.string())]
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=none if none.true_count else None)
 
 
 def format_answer(answer: Answer | None) -> str | None:
@@ -312,20 +313,16 @@ def parse_answer(text: str | None, kind: str | None) -> Answer | None:
 
 def _pack_lists(rows: Sequence[bytes | None], dtype: np.dtype[Any]) -> Any:
     """A list column from rows of raw numbers, without making a Python object of each."""
-    import pyarrow as pa
-
-    sizes = [0, *(len(row or b"") // dtype.itemsize for row in rows)]
+    sizes = [len(row or b"") // dtype.itemsize for row in rows]
     flat = np.frombuffer(b"".join(row or b"" for row in rows), dtype)
-    missing = pa.array([row is None for row in rows], pa.bool_())
-    offsets = pa.array(np.cumsum(sizes), pa.int32())
-    return pa.ListArray.from_arrays(offsets, pa.array(flat), mask=missing)
+    return nest_array(wrap_numbers(flat), sizes, [row is None for row in rows])
 
 
 def _build_table(columns: dict[str, Any], kinds: Columns) -> Any:
     import pyarrow as pa
 
     arrays = [
-        columns[name] if isinstance(columns[name], pa.Array) else pa.array(columns[name], arrow_type(kind))
+        columns[name] if isinstance(columns[name], pa.Array) else build_array(columns[name], arrow_type(kind))
         for name, kind in kinds
     ]
     return pa.Table.from_arrays(arrays, schema=arrow_schema(kinds))

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import UserError, unknown
-from ..files import digest_of
+from ..files import digest_of, find_cache_folder
 from ..folder import Folder, list_contents, open_folder
 from ..model import get_traits
 from ..records import content_id
 from ..registry import MODELS, SCHEMAS
 from ..rng import seed_of
 from ..store.question_part import QuestionPart
-from ..store.response_cache import find_cache_folder
 from ..trainable import PROGRAMS, Gather, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state

@@ -17,6 +17,7 @@ from typing import Any
 from ... import json_files as _json
 from ... import model as _model
 from ...errors import UserError, warn
+from ...files import find_cache_folder
 from ...models.hf import TRUST
 from ...picture import Picture
 from ...prompt import format_prompt
@@ -24,7 +25,7 @@ from ...question import Question
 from ...render.image import encode_png
 from ...response import TRUTH, parse_response
 from ...scene_graph.subgraph_classifier import ImageArray, SubgraphClassifier, explain_model_errors
-from ...store.response_cache import DiskResponseCache, find_cache_folder
+from ...store.response_cache import DiskResponseCache
 from ...trust_remote_code import refuse_untrusted
 
 BATCH = 64  # prompts at once, for a model that does not say

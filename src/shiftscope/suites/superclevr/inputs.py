@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...arrow_array import read_numbers
 from ...errors import UserError
 from ...executor import LocalExecutor
 from ...formats.clevr import ClevrSceneRow, list_scene_rows, parse_scene_row
@@ -184,7 +185,7 @@ def _scan(folder: Path, files: tuple[ShardFile, ...]) -> tuple[Counter[Pairs], l
                 rules = SuperClevrRules(size=(width, height))
                 parts: list[float] = []  # visible pixels of the parts that the scene lists
                 if seen.parts and table["part_values"][k].is_valid:
-                    values, lengths = (table[name][k].values.to_numpy() for name in COLUMNS[4:])
+                    values, lengths = (read_numbers(table[name][k].values) for name in COLUMNS[4:])
                     counted = np.bincount(values, lengths.astype(LENGTH_DTYPE), minlength=seen.parts + 1)
                     parts = counted[1:].tolist()
                 for at, (pixels, least) in enumerate(((visible, rules.pixels), (parts, rules.part_pixels))):

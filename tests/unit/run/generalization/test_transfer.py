@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bird_toys
-from command import shiftscope
+from command import here
 from shiftscope.errors import UserError
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.text import parse_program
@@ -306,7 +306,7 @@ def test_what_has_no_reply_counts_as_wrong():
 
 def test_the_command_prints_a_line_for_each_direction_and_kind(birds, tmp_path):
     words = ("--data", birds / "away", "--from", birds / "home", "--out", tmp_path / "out")
-    made = shiftscope("test", "transfer", "--model", "majority", *words, "--json")
+    made = here("test", "transfer", "--model", "majority", *words, "--json")
     assert made.returncode == 0, made.stderr
     told = json.loads(made.stdout)
     assert [line["of"]["questions"] for line in told["lines"]] == ["binary", "open"] * 2

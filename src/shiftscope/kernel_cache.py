@@ -1,0 +1,102 @@
+"""Where compiled kernels are kept: in the user's folder for caches, by the content of the files they are made from.
+
+Numba keeps them beside the source files, and imports all that it needs to compile before it loads one. What is kept
+here outlives an upgrade, a new clone and a new environment, and is loaded without what only compiling needs
+(docs/decisions/036-start-up.md).
+"""
+
+import sys
+import time
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import numba
+import numba.core.caching
+import numba.core.runtime
+import numba.np.linalg
+
+from .files import find_cache_folder
+
+caching: Any = numba.core.caching  # most of what follows has no types there
+linalg: Any = numba.np.linalg
+runtime: Any = numba.core.runtime.rtsys  # type: ignore[attr-defined]
+
+FOLDER = find_cache_folder() / "kernels"
+KEPT_SECONDS = 90 * 86400.0  # since a folder was last written to; its kernels would be compiled again
+
+
+def _spare_linear_algebra() -> None:
+    """Let Numba look for SciPy where it would import its linear algebra, only to know whether it is there.
+
+    That takes as long as importing Numba, and no kernel uses it; who compiles an `np.dot` imports it then.
+    """
+    import_blas, asked = linalg.ensure_blas, "numba.np.arraymath" in sys.modules
+
+    def ensure_blas() -> None:
+        nonlocal asked
+        if asked or find_spec("scipy") is None:
+            import_blas()
+        asked = True
+
+    linalg.ensure_blas = ensure_blas
+
+
+_spare_linear_algebra()
+
+
+class KernelLocator(caching.UserWideCacheLocator):  # type: ignore[misc]
+    """A folder for each version of a source file: processes with different ones do not disturb each other."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._py_file, self._lineno = file, function.__code__.co_firstlineno
+        self._cache_path = str(FOLDER / self.get_source_stamp()[:20])
+
+    def get_source_stamp(self) -> str:
+        return _digest_sources(self._py_file)
+
+
+class KernelCacheFiles(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    """Numba's files of a kernel, in our folder unless $NUMBA_CACHE_DIR names another, or where ours is not writable."""
+
+    first, *rest = caching.CompileResultCacheImpl._locator_classes
+    _locator_classes = (first, KernelLocator, *rest)
+
+
+class KernelCache(caching.FunctionCache):  # type: ignore[misc]
+    """The kept versions of one kernel."""
+
+    _impl_class = KernelCacheFiles
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The version for these types; None where it must be compiled."""
+        runtime.initialize(target_context)
+        try:
+            found = self._load_overload(sig, target_context)
+        except Exception:  # a damaged file, or one that names what another version of a package no longer has
+            found = None
+        if found is None:
+            target_context.refresh()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        super().save_overload(sig, data)
+        _drop_old_folders(FOLDER)
+
+
+@cache
+def _digest_sources(file: str) -> str:
+    """Of the file, of the kernels that any file may call, and of what compiles them."""
+    versions = f"{numba.__version__} {sys.version_info[:2]}"
+    shared = Path(__file__).with_name("kernels.py")
+    return sha256(b"".join([versions.encode(), shared.read_bytes(), Path(file).read_bytes()])).hexdigest()
+
+
+@cache  # once a process
+def _drop_old_folders(folder: Path) -> None:
+    for old in folder.iterdir() if folder.is_dir() else ():
+        if time.time() - old.stat().st_mtime > KEPT_SECONDS:
+            rmtree(old, ignore_errors=True)

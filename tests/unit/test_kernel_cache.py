@@ -1,0 +1,83 @@
+"""Compiled kernels are kept by the content of their file, and loaded without what only compiling needs."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+
+from shiftscope import kernel_cache
+
+SOURCE = """
+from shiftscope.kernels import exact
+
+@exact
+def double(x):
+    return 2 * x
+
+@exact
+def quadruple(x):
+    return double(double(x))
+"""
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """The module as a new process would load it, and what of it is in the cache."""
+    monkeypatch.setattr(kernel_cache, "FOLDER", tmp_path / "kernels")
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+
+    def load(source):
+        kernel_cache._digest_sources.cache_clear()
+        file = tmp_path / "kernels_for_test.py"
+        file.write_text(source)
+        spec = importlib.util.spec_from_file_location("kernels_for_test", file)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "kernels_for_test", module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def count_uses(kernel):
+    """From the cache, and compiled."""
+    return sum(kernel.call.stats.cache_hits.values()), sum(kernel.call.stats.cache_misses.values())
+
+
+def test_a_kernel_is_compiled_once_for_its_source(load, tmp_path):
+    first = load(SOURCE)
+    assert (first.quadruple(3), count_uses(first.quadruple)) == (12, (0, 1))
+    os.utime(tmp_path / "kernels_for_test.py", (1, 1))
+    again = load(SOURCE)
+    assert (again.quadruple(5), count_uses(again.quadruple)) == (20, (1, 0))
+    changed = load(SOURCE.replace("2 * x", "3 * x  # another size: Python keeps what it compiled too"))
+    assert (changed.quadruple(1), count_uses(changed.quadruple)) == (9, (0, 1))
+    assert len(list((tmp_path / "kernels").iterdir())) == 2
+    for file in tmp_path.rglob("*.nbc"):
+        file.write_bytes(b"damaged")
+    mended = load(SOURCE)
+    assert (mended.quadruple(3), count_uses(mended.quadruple)) == (12, (0, 1))
+    old, new = sorted((tmp_path / "kernels").iterdir())
+    os.utime(old, (1, 1))
+    kernel_cache._drop_old_folders.__wrapped__(tmp_path / "kernels")
+    assert list((tmp_path / "kernels").iterdir()) == [new]
+
+
+ALONE = """if True:
+    import sys
+    from shiftscope import cli, kernels
+    from shiftscope.geometry import visibility
+    assert "numba" not in sys.modules
+    import numpy as np
+    kernels.find_free_place(np.zeros((1, 2)), np.zeros(2), np.zeros(2), np.zeros((0, 3)), 1.0, 9.0, 0.1, 0.1)
+    assert "numba" in sys.modules and "scipy.linalg" not in sys.modules
+    from numba import njit
+    assert njit(lambda a: np.dot(a, a))(np.ones((2, 2))).tolist() == [[2, 2], [2, 2]]
+    assert "scipy.linalg" in sys.modules
+"""
+
+
+def test_numba_waits_for_a_kernel_and_scipy_for_linear_algebra():
+    subprocess.run([sys.executable, "-c", ALONE], check=True)
