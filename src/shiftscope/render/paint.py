@@ -4,12 +4,13 @@ A pixel that sees one smooth surface is shaded at one point, a pixel at an edge 
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from ..geometry.camera import Camera
-from ..geometry.mesh import Body, SceneMesh, SurfaceLook
-from ..geometry.visibility import FOUR, NEARNESS, SNAP, Buffer, draw_triangles, snap
+from ..geometry.mesh import Body, Mesh, SceneMesh, SurfaceLook
+from ..geometry.visibility import FOUR, GUARD, NEARNESS, SNAP, Buffer, draw_triangles, snap
 from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
 from . import lighting, reflect, surface
 from .image import encode_srgb, srgb_table
@@ -42,19 +43,31 @@ def pack_traits(bodies: Sequence[Body]) -> Floats:
     return np.array(rows, np.float32).reshape(-1, 4)
 
 
+@cache
+def mesh_facets(mesh: Mesh) -> Floats:
+    """[triangle, mean normal(3), its squared length], in the mesh's own frame: facets are compared within a body."""
+    mean = mesh.normals[mesh.triangles].astype(np.float32).sum(axis=1) * np.float32(1 / 3)
+    return np.concatenate([mean, np.sum(mean * mean, axis=1, keepdims=True)], axis=1)
+
+
+def facets_of(stage: SceneMesh) -> Floats:
+    """[triangle, mean normal(3) (not quite a unit vector), its group, its edge, whether it bends sharply
+    (only there could a highlight fall between samples), and whether it is fine]."""
+    out = np.empty((len(stage.triangles), FACET), np.float32)
+    if len(out):
+        means = np.concatenate([mesh_facets(body.mesh) for body in stage.bodies])
+        _fill_facets(means, stage.surface_of, pack_traits(stage.bodies), out)
+    return out
+
+
 @fast
-def facets_of(normals: Floats, triangles: Ints, surface_of: Ints, traits: Floats, out: Floats) -> None:
-    """Each triangle's mean normal (not quite a unit vector), its group, its edge, whether it bends sharply
-    (only there could a highlight fall between samples), and whether it is fine."""
+def _fill_facets(means: Floats, surface_of: Ints, traits: Floats, out: Floats) -> None:
     zero, one = np.float32(0.0), np.float32(1.0)
-    for t in range(len(triangles)):
-        for k in range(3):
-            total = normals[triangles[t, 0], k] + normals[triangles[t, 1], k] + normals[triangles[t, 2], k]
-            out[t, k] = total * np.float32(1 / 3)
+    for t in range(len(means)):
         s = surface_of[t]
-        length = out[t, 0] * out[t, 0] + out[t, 1] * out[t, 1] + out[t, 2] * out[t, 2]
+        out[t, 0], out[t, 1], out[t, 2] = means[t, 0], means[t, 1], means[t, 2]
         out[t, 3], out[t, 4], out[t, 6] = traits[s, 0], traits[s, 1], traits[s, 3]
-        out[t, 5] = one if length < traits[s, 2] else zero
+        out[t, 5] = one if means[t, 3] < traits[s, 2] else zero
 
 
 @fast
@@ -71,22 +84,21 @@ def gather_samples(
     count = len(samples)
     share, zero, one = np.float32(1.0 / count), np.float32(0.0), np.float32(1.0)
     n = 0
-    some = np.empty(width, np.int64)
     for y in range(height):
-        some[:] = buffer[y * count]
-        for k in range(1, count):
-            below = buffer[y * count + k]
-            for x in range(width):
-                some[x] |= below[x]
+        line = buffer[y]
         for x in range(width):
-            if some[x] == 0:
+            cells = line[x * count : x * count + count]
+            some = cells[0]
+            for k in range(1, count):
+                some |= cells[k]
+            if some == 0:
                 bare[y, x] = one
                 continue
-            first = buffer[y * count, x]
+            first = cells[0]
             empty = 0
             mixed = first == 0 or facets[first & 0xFFFFFFFF, 5] != zero
             for k in range(count):
-                cell = buffer[y * count + k, x]
+                cell = cells[k]
                 if cell == 0:
                     empty += 1
                     mixed = True
@@ -95,7 +107,7 @@ def gather_samples(
             bare[y, x] = np.float32(empty) * share
             begin = n
             for k in range(count if mixed else 1):
-                cell = buffer[y * count + k, x]
+                cell = cells[k]
                 if cell == 0:
                     continue
                 t = cell & 0xFFFFFFFF
@@ -163,6 +175,21 @@ def locate_samples(
             points[3 + k, i] *= size
 
 
+@fast
+def _name_samples(
+    count: int, triangle: Ints, surface_of: Ints, body_of: Ints, looks: Floats, bodies: Floats,
+    surface: Ints, body: Ints, dull: Floats, brushed: Floats,  # out: [point] each
+) -> None:  # fmt: skip
+    """Whose each point is, whether that is dull, and whether it is metal with a grain: that of solids."""
+    one, many = np.float32(1.0), np.float32(MANY)
+    for i in range(count):
+        s = surface_of[triangle[i]]
+        b = body_of[s]
+        surface[i], body[i] = s, b
+        dull[i] = one - looks[s, 3]
+        brushed[i] = looks[s, 3] if bodies[b, 0] != many else np.float32(0.0)
+
+
 METAL_BODY = 0.2  # how much metal scatters, against rubber
 BAND = 1 << 16  # about as many pixels are painted at once, so that large images need little memory
 
@@ -170,7 +197,8 @@ BAND = 1 << 16  # about as many pixels are painted at once, so that large images
 class Canvas:
     """Working memory for one image size, reused from image to image; one per thread.
 
-    Shadows, work and half take about 36 bytes per pixel, all else at most 31 MB for a band of rows.
+    Shadows, work and half take about 31 bytes per pixel, all else at most 43 MB for a band of rows: what its points
+    do not need is never touched.
     """
 
     def __init__(self, size: tuple[int, int], lamps: int = 4) -> None:
@@ -178,17 +206,17 @@ class Canvas:
         self.margin = lighting.shadow_margin(size)
         rows, columns = (height + 1) // 2, (width + 1) // 2
         over = (lamps, rows + 2 * self.margin, columns + 2 * self.margin)
-        self.shadows: Longs = np.zeros(over, np.int64)  # a Buffer per lamp
-        self.work = np.zeros((2 * lighting.LEVELS + 1, rows, columns), np.float32)
+        self.shadows: Ints = np.zeros(over, np.int32)  # nearness, a map per lamp
+        self.work = np.zeros((2 * lighting.LEVELS + 1) * rows * columns, np.float32)
         # ground x, ground y, ground depth, openness, light rgb
         self.half = np.zeros((7, rows, columns), np.float32)
         band = min(max(BAND // width, 1), height)
         most = 4 * band * width + 272  # rows an odd number of cache lines apart, or they evict each other
-        self.buffer = np.zeros((4 * band, width), np.int64)
+        self.buffer = np.zeros((band, 4 * width), np.int64)
         self.planes = np.zeros(4 * band * width, np.float32)  # [bare share, light rgb; rows, width], flat
-        # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed; point]
-        self.numbers = np.zeros((22, most), np.float32)
-        self.indices = np.zeros((4, most), np.int32)  # [pixel, triangle, surface, body; point]
+        # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed, mirrored(11); point]
+        self.numbers = np.zeros((22 + reflect.ROWS, most), np.float32)
+        self.indices = np.zeros((5, most), np.int32)  # [pixel, triangle, surface, body, mirrored; point]
 
 
 class RenderSetup:
@@ -200,8 +228,7 @@ class RenderSetup:
         self.coarse[12:15] /= 2
         self.lights, self.stand_ins = pack_lamps(lamps), build_proxies(stage.bodies)
         self.looks, self.frames = surface.pack_looks(stage.bodies), surface.texture_frames(stage.bodies)
-        self.facets = np.empty((len(stage.triangles), FACET), np.float32)
-        facets_of(stage.normals, stage.triangles, stage.surface_of, pack_traits(stage.bodies), self.facets)
+        self.facets = facets_of(stage)
 
 
 def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canvas: Canvas, out: Bytes) -> None:
@@ -210,17 +237,20 @@ def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canva
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         lighting.draw_shadow_map(stage, lamp, setting.coarse, canvas.margin, shadow_map)
     _paint_ground(setting, canvas)
-    x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
+    x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
     snap(stage.vertices, setting.view, x, y, nearness)
-    width, band = canvas.size[0], len(canvas.buffer) // 4
+    width, band = canvas.size[0], len(canvas.buffer)
     for top in range(0, len(out), band):
         rows = out[top : top + band]
-        buffer = canvas.buffer[: 4 * len(rows)]
         planes = canvas.planes[: 4 * len(rows) * width].reshape(4, len(rows), width)
-        buffer.fill(0)
-        draw_triangles(x, y - SNAP * top, nearness, stage.triangles, FOUR, buffer)
         lighting.upsample_light(canvas.half[4:7], GROUND, top, planes[1:4])
-        _paint_surfaces(setting, top, buffer, planes, canvas)
+        # only rows that something reaches into
+        first = min(max(int(y.min(initial=GUARD)) // SNAP - top, 0), len(rows))
+        last = min(max(int(y.max(initial=-GUARD)) // SNAP + 1 - top, first), len(rows))
+        buffer, share = canvas.buffer[first:last], planes[0, first:last]
+        buffer.fill(0)
+        draw_triangles(x, y - SNAP * (top + first), nearness, stage.triangles, FOUR, buffer)
+        _paint_surfaces(setting, top + first, buffer, share, planes[1:4], first * width, canvas)
         encode_srgb(planes[1:4], srgb_table(), rows)
 
 
@@ -232,58 +262,60 @@ def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
     lighting.project_ground(coarse, x, y, depth)
     light[:] = np.array(SKY, np.float32)[:, None, None]
     lumps = setting.stand_ins.lumps
-    for lump, window in zip(lumps, lighting.find_windows(setting.view, lumps, canvas.size), strict=True):
-        lighting.darken_ground(x, y, lump, window, light)
+    lighting.darken_ground(x, y, lumps, lighting.find_windows(setting.view, lumps, canvas.size), light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
         lighting.soften_shadow(shadow_map, half, focal, depth, canvas.margin, canvas.work, openness)
         lighting.add_lamp_light(x, y, lamp, openness, light)
 
 
-def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floats, canvas: Canvas) -> None:
+def _paint_surfaces(
+    setting: RenderSetup, top: int, buffer: Buffer,
+    bare: Floats,  # [rows, width], working memory
+    image: Floats, start: int,  # [rgb, rows, width], and the pixel in it that the rows begin with
+    canvas: Canvas,
+) -> None:  # fmt: skip
     """What stands on the ground, in the rows from `top` on."""
     stage, lights, looks, others = setting.stage, setting.lights, setting.looks, setting.stand_ins
-    numbers, (pixel, triangle, surface_of, body_of) = canvas.numbers, canvas.indices
+    numbers, (pixel, triangle, surface_of, body_of, shiny) = canvas.numbers, canvas.indices
     places, points, openness, weight = numbers[:3], numbers[3:9], numbers[9], numbers[10]
     light, gloss, dull, tint = numbers[11:14], numbers[14:17], numbers[17], numbers[18:21]
     brushed = numbers[21]
-    n = gather_samples(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, planes[0])
+    n = gather_samples(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, bare)
     if n == 0:
         return
     locate_samples(n, setting.view, stage.vertices, stage.normals, stage.triangles, triangle, places, points)
-    surface_of[:n] = stage.surface_of[triangle[:n]]
-    body_of[:n] = stage.body_of[surface_of[:n]]
+    bodies = others.bodies
+    _name_samples(n, triangle, stage.surface_of, stage.body_of, looks, bodies, surface_of, body_of, dull, brushed)
     ink = (looks, setting.frames, surface.MEANS)
     surface.apply_texture(n, points, places[2], surface_of, body_of, *ink, setting.view, tint)
     sky, bounce = np.array(SKY, np.float32), np.array(BOUNCE, np.float32)
-    surface.fill_ambient_light(n, points, body_of, others.bodies, sky, bounce, openness, light)
+    surface.fill_ambient_light(n, points, body_of, bodies, sky, bounce, openness, light)
     gloss[:, :n] = 0
-    dull[:n] = 1 - looks[surface_of[:n], 3]
-    brushed[:n] = (1 - dull[:n]) * (others.bodies[body_of[:n], 0] != MANY)
     eye = setting.view[:3].astype(np.float32)
     for lamp, shadow_map in zip(lights, canvas.shadows, strict=True):
-        surface.lamp_visibility(n, points, lamp, setting.coarse, canvas.margin, shadow_map, openness)
+        surface.lamp_visibility(n, points, lamp, setting.coarse, canvas.margin, shadow_map, numbers[22:25], openness)
         surface.scatter(n, points, lamp, openness, light)
         surface.highlight(n, points, lamp, eye, openness, dull, brushed, gloss)
     lit = canvas.half[4:7]
     reflect.add_reflections(
-        *(n, points, weight, tint, dull, body_of, lights, others.bodies, others.blocks, others.first),
-        *(setting.coarse, lit, GROUND, light, gloss),
+        *(n, points, weight, tint, dull, body_of, lights, bodies, others.blocks, others.first),
+        *(setting.coarse, lit, GROUND, light, gloss, numbers[22:], shiny),
     )
-    _blend_samples(n, pixel, weight, tint, dull, light, gloss, planes[0], planes[1:4])
+    _blend_samples(n, pixel, weight, tint, dull, light, gloss, bare, image, start)
 
 
 @fast
 def _blend_samples(
     count: int, pixel: Ints, weight: Floats, tint: Floats, dull: Floats, light: Floats, gloss: Floats,
-    bare: Floats,  # [rows, width]
-    image: Floats,  # [rgb, rows, width]
+    bare: Floats, image: Floats, start: int,  # as above
 ) -> None:  # fmt: skip
     """Weigh the ground by the share of a pixel it fills, and add the points by theirs."""
     one = np.float32(1.0)
     for k in range(3):
-        flat, share = image[k].reshape(-1), bare.reshape(-1)
-        for i in range(len(flat)):
+        share = bare.reshape(-1)
+        flat = image[k].reshape(-1)[start : start + len(share)]
+        for i in range(len(share)):
             flat[i] *= share[i]
         for i in range(count):
             body = light[k, i] * tint[k, i] * (one + (one - dull[i]) * (np.float32(METAL_BODY) - one))

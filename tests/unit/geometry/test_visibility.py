@@ -28,13 +28,13 @@ def inside(corners, x, y):
 @given(st.lists(st.tuples(point, point, point), min_size=1, max_size=3), st.sampled_from([CENTRE, FOUR]))
 @settings(max_examples=150, deadline=None)
 def test_a_sample_sees_a_triangle_exactly_if_it_lies_inside(triangles, samples):
-    buffer = np.zeros((SIZE[1] * len(samples), SIZE[0]), np.int64)
+    buffer = np.zeros((SIZE[1], SIZE[0] * len(samples)), np.int64)
     x, y, nearness = np.array([p for t in triangles for p in t], np.int64).T.copy()
     draw_triangles(x, y, nearness, np.arange(len(x), dtype=np.int32).reshape(-1, 3), samples, buffer)
     for row in range(buffer.shape[0]):
-        for column in range(SIZE[0]):
-            sx, sy = samples[row % len(samples)]
-            place = column * 256 + int(sx), row // len(samples) * 256 + int(sy)
+        for column in range(buffer.shape[1]):
+            sx, sy = samples[column % len(samples)]
+            place = column // len(samples) * 256 + int(sx), row * 256 + int(sy)
             hits = [t for t, corners in enumerate(triangles) if inside(corners, *place)]
             assert (buffer[row, column] != 0) == bool(hits)
             if hits:
