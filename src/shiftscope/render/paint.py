@@ -85,20 +85,17 @@ def gather_samples(
     share, zero, one = np.float32(1.0 / count), np.float32(0.0), np.float32(1.0)
     n = 0
     for y in range(height):
-        line = buffer[y]
+        cells = buffer[y]
         for x in range(width):
-            cells = line[x * count : x * count + count]
-            some = cells[0]
-            for k in range(1, count):
-                some |= cells[k]
-            if some == 0:
+            at = x * count  # there may be one sample or four
+            if (cells[at] | cells[at + count // 4] | cells[at + count // 2] | cells[at + count - 1]) == 0:
                 bare[y, x] = one
                 continue
-            first = cells[0]
+            first = cells[at]
             empty = 0
             mixed = first == 0 or facets[first & 0xFFFFFFFF, 5] != zero
             for k in range(count):
-                cell = cells[k]
+                cell = cells[at + k]
                 if cell == 0:
                     empty += 1
                     mixed = True
@@ -107,7 +104,7 @@ def gather_samples(
             bare[y, x] = np.float32(empty) * share
             begin = n
             for k in range(count if mixed else 1):
-                cell = cells[k]
+                cell = cells[at + k]
                 if cell == 0:
                     continue
                 t = cell & 0xFFFFFFFF
