@@ -155,6 +155,8 @@ def draw_triangles(x: Ints, y: Ints, nearness: Ints, triangles: Ints, samples: L
             place_0, rest_0 = place_0 + step_0 + carry_0, rest_0 - size_0 * carry_0
             place_1, rest_1 = place_1 + step_1 + carry_1, rest_1 - size_1 * carry_1
             place_2, rest_2 = place_2 + step_2 + carry_2, rest_2 - size_2 * carry_2
+            if first > last:
+                continue
             right_of, below = first * SNAP + sx - xa, begin + row * pitch - ya
             start = na + ((step_x * right_of + step_y * below) >> 8)
             for px in range(first, last + 1):

@@ -211,7 +211,7 @@ class Canvas:
         most = 4 * band * width + 272  # rows an odd number of cache lines apart, or they evict each other
         self.buffer = np.zeros((band, 4 * width), np.int64)
         self.planes = np.zeros(4 * band * width, np.float32)  # [bare share, light rgb; rows, width], flat
-        # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed, mirrored(11); point]
+        # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed, mirrored(12); point]
         self.numbers = np.zeros((22 + reflect.ROWS, most), np.float32)
         self.indices = np.zeros((5, most), np.int32)  # [pixel, triangle, surface, body, mirrored; point]
 

@@ -1,7 +1,7 @@
 """What metal mirrors: the lamps, the ground as it is lit, a studio's walls, stand-ins for the other objects.
 
-The walls are not in the scene: bright at the horizon and dark overhead, they are there for metal to show. A
-flat face would mirror one spot of them, so faces bulge a little, in the mirror only: each shows a gradient.
+The walls are not in the scene: bright at the horizon and dark overhead, with three soft boxes before them, they are
+there for metal to show. A flat face would mirror one spot of them, so faces bulge a little, in the mirror only.
 """
 
 import numpy as np
@@ -25,6 +25,10 @@ PANELS = 0.75  # how much brighter than their mean the three brightest parts of 
 FIRST = (0.956, -0.292)  # the level direction of one of them
 STRIP_AT, STRIP = 0.78, 0.16  # a ring of light above that polished metal shows: how high, half its width
 STRIP_LIGHT = 1.1  # how bright it is, against the horizon
+BOX_AT, BOX = 0.42, 0.24  # soft boxes, one before each of the walls' brightest parts: how high, half their height
+BOX_RIM = 14.0  # how sharp their upper and lower rims are,
+BOX_SIDE, BOX_WIDE = 5.0, 0.42  # how sharp those at the sides, and where these lie: cosine of three times the bearing
+BOX_LIGHT = 1.25  # how bright they are, against the horizon
 DARK = 12.0  # panes and tyres, which are darker than this part of white, mirror less uncoloured light
 POLISH = 0.35  # how much a vehicle's metal scatters, against that of a solid, which is brushed
 CLEAR = 0.9  # how distinctly metal shows a body that touches it
@@ -32,8 +36,9 @@ MISS = 1e9  # how far away nothing is
 HAZE = 0.06  # and how fast that fades with the square of the distance
 
 
-# Of each metal point: place(3), mirror ray(3), seen rgb(3), how far the nearest body is, how flatly one looks at it.
-RX, SEEN, NEAREST, GRAZE, ROWS = 3, 6, 9, 10, 11
+# Of each metal point: place(3), mirror ray(3), seen rgb(3), how far the nearest body is, how flatly one looks at it,
+# how far it smears a lamp.
+RX, SEEN, NEAREST, GRAZE, SMEAR, ROWS = 3, 6, 9, 10, 11, 12
 
 
 @fast
@@ -54,11 +59,11 @@ def add_reflections(
     """Add what is mirrored at the metal points, and give all of it the metal's colour."""
     c = camera.astype(np.float32)
     zero, one = np.float32(0.0), np.float32(1.0)
-    many = _aim_rays(count, points, dull, body, stand_ins, c, rays, which)
+    many = _aim_rays(count, points, weight, dull, body, stand_ins, c, rays, which)
     _trace_surroundings(many, rays, which, body, stand_ins, c, ground, np.float32(albedo))
     _trace_bodies(many, rays, which, body, stand_ins, blocks, first)
     for k in range(len(lamps)):
-        _reflect_lamp(many, rays, which, weight, lamps[k])
+        _reflect_lamp(many, rays, lamps[k])
     for n in range(many):
         i = which[n]
         grazing, dazzling = rays[GRAZE, n], np.float32(GLARE)
@@ -77,8 +82,9 @@ def add_reflections(
 
 @fast
 def _aim_rays(
-    count: int, points: Floats, dull: Floats, body: Ints, stand_ins: Floats, c: Floats, rays: Floats, which: Ints
-) -> int:
+    count: int, points: Floats, weight: Floats, dull: Floats, body: Ints, stand_ins: Floats, c: Floats,
+    rays: Floats, which: Ints,
+) -> int:  # fmt: skip
     """List the metal points with their mirror rays, and return how many there are."""
     zero, one, two, bulge = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(BULGE)
     many = 0
@@ -104,6 +110,7 @@ def _aim_rays(
         rays[RX + 1, n] = ey - two * cosine * ny
         rays[RX + 2, n] = ez - two * cosine * nz
         rays[NEAREST, n] = np.float32(MISS)
+        rays[SMEAR, n] = np.float32(BLUR) if weight[i] == one else np.float32(EDGE_BLUR)
         flat = one + min(cosine, zero)  # 1 where the ray grazes
         rays[GRAZE, n] = np.float32(GRAZING) * flat * flat * flat * flat
     return many
@@ -149,6 +156,9 @@ def _trace_surroundings(
             if stand_ins[body[which[n]], 0] == np.float32(MANY):
                 beside = max(one - abs(rz - np.float32(STRIP_AT)) * np.float32(1 / STRIP), zero)
                 level = level * level + np.float32(STRIP_LIGHT) * beside * beside
+            side = min(max((thrice - np.float32(BOX_WIDE)) * np.float32(BOX_SIDE), zero), one)
+            edge = min(max((np.float32(BOX) - abs(rz - np.float32(BOX_AT))) * np.float32(BOX_RIM), zero), one)
+            level += np.float32(BOX_LIGHT) * side * side * edge * edge
             for k in range(3):
                 low = np.float32(OVERHEAD[k])
                 rays[SEEN + k, n] = (low + level * (np.float32(HORIZON[k]) - low)) * panel
@@ -196,7 +206,7 @@ def _trace_bodies(
 
 
 @fast
-def _reflect_lamp(many: int, rays: Floats, which: Ints, weight: Floats, lamp: Floats) -> None:
+def _reflect_lamp(many: int, rays: Floats, lamp: Floats) -> None:
     """Add what each ray meets of a square lamp, its rim softened by the metal's roughness."""
     zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
     lx, ly, lz, wide = lamp[0], lamp[1], lamp[2], lamp[6]
@@ -209,8 +219,7 @@ def _reflect_lamp(many: int, rays: Floats, which: Ints, weight: Floats, lamp: Fl
         t = (dx * ax + dy * ay + dz * az) / max(toward, np.float32(0.05))
         met = (toward >= np.float32(0.05)) & (t >= zero) & (t <= rays[NEAREST, n])
         dx, dy, dz = t * rx - dx, t * ry - dy, t * rz - dz
-        blur = np.float32(BLUR) if weight[which[n]] == one else np.float32(EDGE_BLUR)
-        soft = blur * t if met else one
+        soft = rays[SMEAR, n] * t if met else one
         u = max(wide + soft * half - abs(dx * sx + dy * sy + dz * sz), zero)
         v = max(wide + soft * half - abs(dx * tx + dy * ty + dz * tz), zero)
         a, b = min(u / soft, one), min(v / soft, one)

@@ -68,6 +68,9 @@ def _read_cells(count: int, spots: Floats, shadow: Ints, fall: Real, tilt: Real,
     shares = np.empty(3, np.float32)
     for i in range(count):
         kx, ky, own = spots[0, i], spots[1, i], spots[2, i]
+        if own == np.float32(0.0):
+            out[i] = own
+            continue
         ix, iy = np.int32(kx), np.int32(ky)
         fx, fy = kx - np.float32(ix) - half, ky - np.float32(iy) - half
         # a smooth bump over three cells: their shares when the place is f off the middle one's centre
