@@ -279,7 +279,7 @@ def draw_buffer(stage: SceneMesh, camera: Camera, size: tuple[int, int], samples
     buffer = np.zeros((size[1], size[0] * len(samples)), np.int64)
     x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
     snap(stage.vertices, camera.pack(size), x, y, nearness)
-    draw_triangles(x, y, nearness, stage.triangles, samples, buffer)
+    draw_triangles(x, y, nearness, stage.corners, samples, buffer)
     return buffer
 
 

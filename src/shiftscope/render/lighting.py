@@ -182,7 +182,7 @@ def draw_shadow_map(stage: SceneMesh, lamp: Floats, camera: Doubles, margin: int
     out.fill(0)
     x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
     _project_shadow(stage.vertices, lamp, camera, margin, x, y, nearness)
-    draw_triangles(x, y, nearness, stage.triangles, CENTRE, out)
+    draw_triangles(x, y, nearness, stage.corners, CENTRE, out)
 
 
 @exact

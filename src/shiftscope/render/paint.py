@@ -137,19 +137,26 @@ def _is_alike(facets: Floats, s: int, t: int) -> bool:
     return bool(dot >= facets[s, 4])
 
 
-@fast
 def locate_samples(
-    count: int, camera: Doubles, vertices: Doubles, normals: Floats, triangles: Ints, triangle: Ints, places: Floats,
-    points: Floats,  # [position normal, point]
+    count: int, camera: Doubles, stage: SceneMesh, triangle: Ints, places: Floats, points: Floats
+) -> None:
+    """World positions, and normals interpolated over the triangle: [position normal, point]."""
+    shape = (stage.vertices, stage.corners, stage.normals, stage.triangles)
+    _locate_samples(count, camera, *shape, triangle, places, points)
+
+
+@fast
+def _locate_samples(
+    count: int, camera: Doubles, vertices: Doubles, corners: Ints, normals: Floats, triangles: Ints, triangle: Ints,
+    places: Floats, points: Floats,
 ) -> None:  # fmt: skip
-    """World positions, and normals interpolated over the triangle."""
     zero, one = np.float32(0.0), np.float32(1.0)
     view = camera.astype(np.float32)
     for i in range(count):
         depth, t = places[2, i], triangle[i]
         u = (places[0, i] - view[13]) / view[12] * depth
         v = (view[14] - places[1, i]) / view[12] * depth
-        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
         # shares of the three corners, by least squares along two edges e and f
         ee = ef = ff = de = df = zero
         for k in range(3):
@@ -163,6 +170,7 @@ def locate_samples(
         of_b = min(max((ff * de - ef * df) * scale, zero), one)
         of_c = min(max((ee * df - ef * de) * scale, zero), one)
         square = zero
+        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         for k in range(3):
             normal = (one - of_b - of_c) * normals[a, k] + of_b * normals[b, k] + of_c * normals[c, k]
             points[3 + k, i] = normal
@@ -246,7 +254,7 @@ def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canva
         last = min(max(int(y.max(initial=-GUARD)) // SNAP + 1 - top, first), len(rows))
         buffer, share = canvas.buffer[first:last], planes[0, first:last]
         buffer.fill(0)
-        draw_triangles(x, y - SNAP * (top + first), nearness, stage.triangles, FOUR, buffer)
+        draw_triangles(x, y - SNAP * (top + first), nearness, stage.corners, FOUR, buffer)
         _paint_surfaces(setting, top + first, buffer, share, planes[1:4], first * width, canvas)
         encode_srgb(planes[1:4], srgb_table(), rows)
 
@@ -281,7 +289,7 @@ def _paint_surfaces(
     n = gather_samples(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, bare)
     if n == 0:
         return
-    locate_samples(n, setting.view, stage.vertices, stage.normals, stage.triangles, triangle, places, points)
+    locate_samples(n, setting.view, stage, triangle, places, points)
     bodies = others.bodies
     _name_samples(n, triangle, stage.surface_of, stage.body_of, looks, bodies, surface_of, body_of, dull, brushed)
     ink = (looks, setting.frames, surface.MEANS)
