@@ -78,13 +78,17 @@ def gather_samples(
     pixel: Ints, triangle: Ints, weight: Floats,  # [point] each
     places: Floats,  # [xy depth, point]
     bare: Floats,  # [rows, width], how much of each pixel is ground
-) -> int:  # fmt: skip
-    """Fill the lists for a band of rows, whose pixels count from 0, and return how many points there are."""
+    start: int = 0,
+) -> tuple[int, int]:  # fmt: skip
+    """Fill the lists from the row `start` of the buffer on, whose pixels count from 0, as far as they hold whole rows;
+    return how many points there are, and the row to go on with."""
     height, width = bare.shape
     count = len(samples)
     share, zero, one = np.float32(1.0 / count), np.float32(0.0), np.float32(1.0)
     n = 0
-    for y in range(height):
+    for y in range(start, height):
+        if n + count * width > len(pixel):
+            return n, y
         cells = buffer[y]
         for x in range(width):
             at = x * count  # there may be one sample or four
@@ -123,7 +127,7 @@ def gather_samples(
                 places[1, n] = np.float32(top + y) + np.float32(samples[k, 1]) * np.float32(1 / 256)
                 places[2, n] = np.float32(NEARNESS) / np.float32(cell >> 32)
                 n += 1
-    return n
+    return n, height
 
 
 @fast
@@ -196,14 +200,14 @@ def _name_samples(
 
 
 METAL_BODY = 0.2  # how much metal scatters, against rubber
-BAND = 1 << 16  # about as many pixels are painted at once, so that large images need little memory
+BAND = 1 << 18  # about as many pixels are painted at once, so that large images need little memory,
+POINTS = 1 << 14  # and as many points, and a row's: their numbers stay in the cache
 
 
 class Canvas:
     """Working memory for one image size, reused from image to image; one per thread.
 
-    Shadows, work and half take about 31 bytes per pixel, all else at most 43 MB for a band of rows: what its points
-    do not need is never touched.
+    Shadows, work and half take about 27 bytes per pixel, all else 48 bytes per pixel of a band of rows and 3 MB.
     """
 
     def __init__(self, size: tuple[int, int], lamps: int = 4) -> None:
@@ -216,7 +220,7 @@ class Canvas:
         # ground x, ground y, ground depth, openness, light rgb
         self.half = np.zeros((7, rows, columns), np.float32)
         band = min(max(BAND // width, 1), height)
-        most = 4 * band * width + 272  # rows an odd number of cache lines apart, or they evict each other
+        most = 16 * ((POINTS + 4 * width) // 16 + 1 | 1)  # rows an odd number of cache lines apart: none evicts another
         self.buffer = np.zeros((band, 4 * width), np.int64)
         self.planes = np.zeros(4 * band * width, np.float32)  # [bare share, light rgb; rows, width], flat
         # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed, mirrored(12); point]
@@ -281,14 +285,24 @@ def _paint_surfaces(
     canvas: Canvas,
 ) -> None:  # fmt: skip
     """What stands on the ground, in the rows from `top` on."""
+    places, weight = canvas.numbers[:3], canvas.numbers[10]
+    pixel, triangle = canvas.indices[:2]
+    row = 0
+    while row < len(bare):
+        first = row
+        n, row = gather_samples(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, bare, first)
+        if n:
+            tint, dull, light, gloss = _shade_samples(setting, n, canvas)
+            _blend_samples(n, pixel, weight, tint, dull, light, gloss, bare, first, row, image, start)
+
+
+def _shade_samples(setting: RenderSetup, n: int, canvas: Canvas) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of the first n points the colour, whether they are dull, the light that they scatter and what they mirror."""
     stage, lights, looks, others = setting.stage, setting.lights, setting.looks, setting.stand_ins
-    numbers, (pixel, triangle, surface_of, body_of, shiny) = canvas.numbers, canvas.indices
+    numbers, (_, triangle, surface_of, body_of, shiny) = canvas.numbers, canvas.indices
     places, points, openness, weight = numbers[:3], numbers[3:9], numbers[9], numbers[10]
     light, gloss, dull, tint = numbers[11:14], numbers[14:17], numbers[17], numbers[18:21]
     brushed = numbers[21]
-    n = gather_samples(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, bare)
-    if n == 0:
-        return
     locate_samples(n, setting.view, stage, triangle, places, points)
     bodies = others.bodies
     _name_samples(n, triangle, stage.surface_of, stage.body_of, looks, bodies, surface_of, body_of, dull, brushed)
@@ -307,20 +321,21 @@ def _paint_surfaces(
         *(n, points, weight, tint, dull, body_of, lights, bodies, others.blocks, others.first),
         *(setting.coarse, lit, GROUND, light, gloss, numbers[22:], shiny),
     )
-    _blend_samples(n, pixel, weight, tint, dull, light, gloss, bare, image, start)
+    return tint, dull, light, gloss
 
 
 @fast
 def _blend_samples(
     count: int, pixel: Ints, weight: Floats, tint: Floats, dull: Floats, light: Floats, gloss: Floats,
-    bare: Floats, image: Floats, start: int,  # as above
+    bare: Floats, first: int, last: int,  # the rows that the points are in
+    image: Floats, start: int,  # as above
 ) -> None:  # fmt: skip
     """Weigh the ground by the share of a pixel it fills, and add the points by theirs."""
     one = np.float32(1.0)
+    width = bare.shape[1]
     for k in range(3):
-        share = bare.reshape(-1)
-        flat = image[k].reshape(-1)[start : start + len(share)]
-        for i in range(len(share)):
+        share, flat = bare.reshape(-1), image[k].reshape(-1)[start:]
+        for i in range(first * width, last * width):
             flat[i] *= share[i]
         for i in range(count):
             body = light[k, i] * tint[k, i] * (one + (one - dull[i]) * (np.float32(METAL_BODY) - one))
