@@ -50,7 +50,7 @@ for level, questions in generate_levels(vehicles, builtin_templates(SCHEMA), per
 """
 
 # Of all that is printed, found on ARM; x86 must give the same scenes, programs, questions and answers.
-DIGEST = "553b5ce63f6517b869bb9a02c17ec521"
+DIGEST = "4f62aefcd8e5b88bec022d78dcd8c229"
 
 
 def output(hash_seed: str) -> str:
