@@ -43,6 +43,22 @@ def test_a_sample_sees_a_triangle_exactly_if_it_lies_inside(triangles, samples):
                 assert min(c[2] for c in corners) <= near <= max(c[2] for c in corners)
 
 
+@pytest.mark.parametrize("far", [4000, 1 << 13, 1 << 21])
+def test_nearness_is_that_of_whole_numbers_however_large_the_triangle(far):
+    """The largest is beyond what a double divides exactly."""
+    x, y = [-far, far + 7, 13], [-far + 5, -far, far]
+    nearness = [1 << 30, 3, 1 << 29]
+    buffer = np.zeros((4, 4), np.int64)
+    draw_triangles(*np.array([x, y, nearness], np.int32), np.array([[0, 2, 1]], np.int32), CENTRE, buffer)
+    (bx, by, bn), (cx, cy, cn) = ((x[k] - x[0], y[k] - y[0], nearness[k] - nearness[0]) for k in (1, 2))
+    area = bx * cy - cx * by
+    step_x, step_y = 256 * (bn * cy - cn * by) // area, 256 * (cn * bx - bn * cx) // area
+    assert (abs(256 * (bn * cy - cn * by)) >= 1 << 53) == (far == 1 << 21)
+    for (row, column), cell in np.ndenumerate(buffer[:3, :3]):
+        along, down = column * 256 + 128 - x[0], row * 256 + 128 - y[0]
+        assert cell >> 32 == nearness[0] + ((step_x * along + step_y * down) >> 8)
+
+
 def test_the_nearer_triangle_wins_in_any_order():
     stage = build_scene_mesh(bodies_of(THREE_AND_ONE))
     x, y, nearness = np.array([[0, 2560, 0] * 2, [0, 0, 2560] * 2, [100] * 3 + [200] * 3], np.int64)
