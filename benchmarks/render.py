@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from shiftscope.render.image import encode_png
+from shiftscope.render.png import encode_png
 from shiftscope.render.raster import render
 from shiftscope.scene import Scene
 from shiftscope.store.image import encode_mask

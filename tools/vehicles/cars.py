@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from .assembly import BODY, Assembly
+from .assembly import BODY, GLASS, Assembly
 from .car_body import WAIST, Panels, add_handles, add_lamps, add_mirrors, add_plate, add_wheels, section
-from .forms import box, tube, turned_profile
+from .forms import box, tube
 from .hull import Arch, Hull
 from .piece import both_sides
 from .trim import wrapped
-from .wheels import TYRE
 
 
 def _tailgate(y: float, column: int, side: str) -> str:
@@ -159,55 +158,53 @@ def minivan(assembly: Assembly) -> None:
 
 
 def suv(assembly: Assembly) -> None:
-    """Tall and upright on big wheels, with dark arches and rails on the roof."""
-    front, back, radius, sill = 1.42, -1.33, 0.40, 0.36
-    arches = Arch(back, radius, radius + 0.07), Arch(front, radius, radius + 0.07)
+    """Tall and rounded on big wheels: a sloping hood and tail, a glass roof, low rails beside it."""
+    front, back, radius, sill = 1.42, -1.38, 0.385, 0.32
+    arches = Arch(back, radius, radius + 0.06), Arch(front, radius, radius + 0.06)
     panels = Panels(
-        hood=(0.94, 2.12),
-        windscreen=(0.47, 0.88),
-        roof=(-2.06, 0.44),
-        back_window=(-2.20, -2.10),
-        trunk=(-2.26, -2.06),
-        doors=(("front", (-0.22, 0.80)), ("back", (-1.14, -0.22))),
-        side_windows=((-1.98, -1.20), (-1.08, -0.28), (-0.16, 0.66)),
+        hood=(1.12, 2.14),
+        windscreen=(0.34, 1.02),
+        roof=(-1.92, 0.30),
+        back_window=(-2.16, -1.96),
+        trunk=(-2.26, -1.92),
+        doors=(("front", (-0.28, 0.84)), ("back", (-1.16, -0.28))),
+        side_windows=((-1.80, -1.22), (-1.12, -0.34), (-0.22, 0.70)),
         arches=arches,
-        trimmed=True,
     )
     hull = Hull(
         (
-            section(-2.26, 0.83, 0.42, 0.86, (0.82, 1.08), (0.78, 1.11), (0.68, 1.12), 1.12, bow=-0.04),
-            section(-2.20, 0.86, 0.40, 0.86, (0.845, 1.10), (0.78, 1.20), (0.68, 1.21), 1.21, bow=-0.04),
-            section(-2.06, 0.87, sill, 0.86, (0.855, 1.10), (0.74, 1.56), (0.64, 1.62), 1.64, bow=-0.04),
-            section(-0.60, 0.88, sill, 0.86, (0.86, 1.10), (0.745, 1.60), (0.64, 1.66), 1.68),
-            section(0.44, 0.88, sill, 0.86, (0.86, 1.09), (0.74, 1.57), (0.64, 1.63), 1.65, bow=0.04),
-            section(0.90, 0.88, sill, 0.86, (0.855, 1.08), (0.80, 1.12), (0.70, 1.135), 1.145, bow=0.08),
-            section(1.70, 0.87, sill, 0.86, (0.84, 1.05), (0.77, 1.10), (0.66, 1.115), 1.125, bow=0.08),
-            section(2.12, 0.84, 0.40, 0.80, (0.80, 0.99), (0.73, 1.04), (0.62, 1.06), 1.07, bow=0.08),
-            section(2.20, 0.80, 0.42, 0.76, (0.76, 0.92), (0.70, 0.96), (0.60, 0.975), 0.98, bow=0.08),
+            section(-2.26, 0.80, 0.40, 0.80, (0.78, 1.00), (0.72, 1.06), (0.62, 1.08), 1.09, bow=-0.08),
+            section(-2.16, 0.86, 0.36, 0.82, (0.84, 1.05), (0.76, 1.22), (0.64, 1.25), 1.26, bow=-0.08),
+            section(-1.92, 0.90, sill, 0.84, (0.865, 1.08), (0.72, 1.53), (0.61, 1.60), 1.62, bow=-0.06),
+            section(-0.70, 0.915, sill, 0.84, (0.88, 1.07), (0.72, 1.61), (0.61, 1.68), 1.71),
+            section(-0.10, 0.915, sill, 0.84, (0.88, 1.06), (0.72, 1.61), (0.61, 1.675), 1.705),
+            section(0.30, 0.915, sill, 0.84, (0.88, 1.05), (0.705, 1.555), (0.605, 1.62), 1.65, bow=0.07),
+            section(1.06, 0.905, sill, 0.84, (0.87, 1.02), (0.79, 1.08), (0.69, 1.10), 1.12, bow=0.13),
+            section(1.72, 0.89, sill, 0.80, (0.85, 0.95), (0.76, 1.01), (0.64, 1.035), 1.05, bow=0.14),
+            section(2.10, 0.83, 0.36, 0.72, (0.78, 0.85), (0.70, 0.91), (0.59, 0.93), 0.94, bow=0.14),
+            section(2.20, 0.77, 0.40, 0.66, (0.72, 0.76), (0.64, 0.81), (0.54, 0.825), 0.83, bow=0.14),
         ),
         arches,
         panels.cuts(),
         raised=WAIST,
-        lip=0.05,
+        lip=0.03,
     )
     hull.add_to(assembly, panels.name, _tailgate, _plain)
-    add_wheels(assembly, front, back, 0.885, radius, 0.26, rim=0.62)
-    add_mirrors(assembly, (0.82, 0.66, 1.10), 0.985, 0.18)
-    add_handles(assembly, (("front", -0.06), ("back", -0.96)), 0.87, 0.96)
-    nose, tail = hull.plan((2.20, 2.12, 1.94), WAIST), hull.plan((-2.26, -2.20, -1.86), WAIST)
-    assembly.add("front_bumper", wrapped(nose, 0.36, 0.66, 0.06))
-    assembly.add("back_bumper", wrapped(tail, 0.38, 0.66, 0.06))
-    grille = box((-0.46, 2.1, 0.70), (0.46, 2.285, 0.93), 0.01)
-    assembly.add(BODY, grille, tone=0.3)
-    bars = [box((x - 0.03, 2.2, 0.71), (x + 0.03, 2.297, 0.92)) for x in (-0.3, -0.15, 0.0, 0.15, 0.3)]
-    assembly.add(BODY, *bars)
-    add_lamps(assembly, "head", hull.plan((2.20, 2.12, 2.02), WAIST, 0.66), 0.72, 0.92)
-    add_lamps(assembly, "tail", hull.plan((-2.26, -2.20, -2.12), WAIST, 0.8), 0.78, 1.12)
-    spare = turned_profile([(0.0, 0.0), (0.32, 0.0), (0.36, 0.06), (0.36, 0.13), (0.30, 0.16)], "y", 16)
-    cover = turned_profile([(0.30, 0.16), (0.26, 0.18), (0.0, 0.18)], "y", 16)
-    for tone, piece in ((TYRE, spare), (1.0, cover)):
-        assembly.add("trunk", piece.scaled(1.0, -1.0, 1.0).moved(y=-2.28, z=0.88), tone=tone)
-    rail = tube([(0.67, -1.9, 1.60), (0.67, -1.78, 1.72), (0.67, 0.1, 1.73), (0.67, 0.24, 1.62)], 0.028, 6)
+    add_wheels(assembly, front, back, 0.905, radius, 0.25)
+    add_mirrors(assembly, (0.85, 0.76, 1.05), 0.995, 0.17)
+    add_handles(assembly, (("front", -0.10), ("back", -0.98)), 0.905, 0.93)
+    nose, tail = hull.plan((2.20, 2.10, 1.90), WAIST), hull.plan((-2.26, -2.16, -1.84), WAIST)
+    assembly.add("front_bumper", wrapped(nose, 0.31, 0.60, 0.05))
+    assembly.add("back_bumper", wrapped(tail, 0.34, 0.64, 0.05))
+    assembly.add(BODY, wrapped(nose, 0.40, 0.47, 0.056, 0.0), tone=0.3)
+    grille = box((0.03, 2.1, 0.63), (0.32, 2.352, 0.79), 0.01)
+    bars = [box((x - 0.014, 2.2, 0.64), (x + 0.014, 2.36, 0.78)) for x in (0.09, 0.145, 0.2, 0.255)]
+    assembly.add(BODY, both_sides(grille), tone=0.3)
+    assembly.add(BODY, *(both_sides(bar) for bar in bars))
+    add_lamps(assembly, "head", hull.plan((2.20, 2.10, 1.96), WAIST, 0.5), 0.64, 0.78)
+    add_lamps(assembly, "tail", hull.plan((-2.26, -2.16, -2.02), WAIST, 0.72), 0.78, 1.02)
+    assembly.add(GLASS, box((-0.44, -0.92, 1.6), (0.44, -0.08, 1.72), 0.015))
+    rail = tube([(0.66, -1.8, 1.58), (0.66, -1.7, 1.69), (0.66, -0.05, 1.725), (0.66, 0.1, 1.63)], 0.022, 6)
     assembly.add(BODY, both_sides(rail), tone=0.5)
 
 

@@ -159,7 +159,7 @@ def show_example(
     drawn = b""
     if changed_scene is not None and (after or (sys.stdout.isatty() and not as_json)):
         from ..render import open_renderer
-        from ..render.image import encode_png
+        from ..render.png import encode_png
 
         [rendered] = open_renderer().render([changed_scene], ("rgb",), changed_scene.size or (480, 320))
         assert rendered.rgb is not None

@@ -4,10 +4,11 @@ CLEVR's camera stands near (7.48, −6.51, 5.34), always looks at the origin, an
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import hypot, sqrt
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -83,11 +84,14 @@ def check_size(size: tuple[int, int]) -> None:
         )
 
 
-def read_size(text: str) -> tuple[int, int]:
-    """Width and height in pixels from a text such as `480x320`."""
+def read_size(text: str, named: Mapping[str, tuple[int, int]] = MappingProxyType({})) -> tuple[int, int]:
+    """Width and height in pixels from a text such as `480x320`, or from a name that stands for them."""
+    if text in named:
+        return named[text]
     match = re.fullmatch(r"(\d{1,5})[x×](\d{1,5})", text)
     if match is None:
-        raise UserError(f"{text!r} is not a size; write width and height as in 480x320")
+        also = "".join(f", or {name!r} for {width}x{height}" for name, (width, height) in named.items())
+        raise UserError(f"{text!r} is not a size; write width and height as in 480x320{also}")
     size = int(match[1]), int(match[2])
     check_size(size)
     return size

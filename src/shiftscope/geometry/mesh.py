@@ -132,49 +132,65 @@ def _load_builder(name: str) -> Callable[[Object], Body]:
 class SceneMesh:
     """All triangles of an image. A *surface* is one part of one body: what carries one look."""
 
-    vertices: Doubles  # [vertex, xyz]
-    normals: Floats  # [vertex, xyz]
-    triangles: Ints  # [triangle, corner]
+    vertices: Doubles  # [place, xyz], each place of a body once
+    corners: Ints  # [triangle, corner], which of the vertices
+    normals: Floats  # [vertex of a mesh, xyz]
+    triangles: Ints  # [triangle, corner], which of the normals
     surface_of: Ints  # [triangle]
     body_of: Ints  # [surface]
     bodies: tuple[Body, ...]
     looks: tuple[SurfaceLook, ...]  # [surface]
 
 
+@cache
+def weld_mesh(mesh: Mesh) -> tuple[Doubles, Ints]:
+    """Its places, each once and in its order, and the triangles between them; vertices at an edge differ in their
+    normals only, and where they are seen is found out once."""
+    _, first, of = np.unique(mesh.vertices, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order))
+    return mesh.vertices[first[order]], rank[of.reshape(-1)][mesh.triangles]
+
+
 def build_scene_mesh(bodies: Sequence[Body]) -> SceneMesh:
     """Every body placed, in order."""
-    points = sum(len(b.mesh.vertices) for b in bodies)
+    welded = [weld_mesh(b.mesh) for b in bodies]
     faces = sum(len(b.mesh.triangles) for b in bodies)
-    vertices = np.empty((points, 3))
-    normals = np.empty((points, 3), np.float32)
-    triangles = np.empty((faces, 3), np.int32)
+    vertices = np.empty((sum(len(places) for places, _ in welded), 3))
+    normals = np.empty((sum(len(b.mesh.normals) for b in bodies), 3), np.float32)
+    corners, triangles = np.empty((2, faces, 3), np.int32)
     surface_of = np.empty(faces, np.int32)
-    point = face = surface = 0
-    for body in bodies:
+    place = point = face = surface = 0
+    for body, (places, between) in zip(bodies, welded, strict=True):
         mesh = body.mesh
         pose = np.array([*body.position, body.scale, *unit_circle(body.rotation)])
-        _place_points(mesh.vertices, mesh.normals, pose, point, vertices, normals)
+        _place_points(places, mesh.normals, pose, place, point, vertices, normals)
         last = face + len(mesh.triangles)
+        corners[face:last] = between + np.int32(place)
         triangles[face:last] = mesh.triangles + np.int32(point)
         surface_of[face:last] = mesh.part_of + np.int32(surface)
-        point, face, surface = point + len(mesh.vertices), last, surface + len(mesh.parts)
+        place, point = place + len(places), point + len(mesh.normals)
+        face, surface = last, surface + len(mesh.parts)
     body_of = np.repeat(np.arange(len(bodies), dtype=np.int32), [len(b.mesh.parts) for b in bodies])
     looks = tuple(look for b in bodies for look in b.looks)
-    return SceneMesh(vertices, normals, triangles, surface_of, body_of, tuple(bodies), looks)
+    return SceneMesh(vertices, corners, normals, triangles, surface_of, body_of, tuple(bodies), looks)
 
 
 @exact
 def _place_points(
     vertices: Doubles, normals: Doubles,
     pose: Doubles,  # position, scale, cosine, sine
-    first: int, out_vertices: Doubles, out_normals: Floats,
+    place: int, first: int,  # where they begin
+    out_vertices: Doubles, out_normals: Floats,
 ) -> None:  # fmt: skip
     px, py, pz, scale, c, s = pose
     for i in range(len(vertices)):
         x, y = vertices[i, 0] * scale, vertices[i, 1] * scale
-        out_vertices[first + i, 0] = px + (x * c - y * s)
-        out_vertices[first + i, 1] = py + (x * s + y * c)
-        out_vertices[first + i, 2] = pz + vertices[i, 2] * scale
+        out_vertices[place + i, 0] = px + (x * c - y * s)
+        out_vertices[place + i, 1] = py + (x * s + y * c)
+        out_vertices[place + i, 2] = pz + vertices[i, 2] * scale
+    for i in range(len(normals)):
         out_normals[first + i, 0] = normals[i, 0] * c - normals[i, 1] * s
         out_normals[first + i, 1] = normals[i, 0] * s + normals[i, 1] * c
         out_normals[first + i, 2] = normals[i, 2]

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
 from ..errors import UserError
-from ..kernels import Bytes, Doubles, Ints, Longs, exact
+from ..kernels import Bytes, Doubles, Ints, Longs, exact, exact_inline
 from ..scene import Scene
 from .camera import Camera
 from .mesh import Body, Mesh, SceneMesh
@@ -22,138 +23,146 @@ SNAP = 256  # steps in a pixel
 NEAR = 1.0  # nothing closer than this is drawn, in world units
 NEARNESS = 1 << 30  # steps of inverse depth at depth NEAR
 FEW = 6  # samples in the box of a triangle that are tested one by one
+BEYOND = 1 << 40  # to the right of every image
+LONG = 1 << 53  # doubles hold all whole numbers below
 GUARD = 1 << 22  # snapped coordinates beyond this could overflow; such triangles are left out
 
-# Where in a pixel samples lie, in steps: (x, y), one row of the buffer each. Rows are evenly spaced, and
-# their number is a power of two.
+# Where in a pixel samples lie, in steps: (x, y), each in a row of its own. Rows are evenly spaced, and their number
+# is a power of two.
 CENTRE = np.array([[128, 128]], np.int64)
 FOUR = np.array([[96, 32], [224, 96], [32, 160], [160, 224]], np.int64)  # no two in one row or column
 
-Buffer = Longs  # [height × samples, width]
+Buffer = Longs  # [height, width × samples]: those of a pixel lie together, for they are drawn together
 
 
 @exact
-def snap(vertices: Doubles, camera: Doubles, x: Longs, y: Longs, nearness: Longs) -> None:
+def snap(vertices: Doubles, camera: Doubles, x: Ints, y: Ints, nearness: Ints) -> None:
     """Project the vertices; nearness 0 marks one that is too close or behind the camera."""
+    ex, ey, ez, rx, ry, rz = camera[0], camera[1], camera[2], camera[3], camera[4], camera[5]
+    ux, uy, uz, bx, by, bz = camera[6], camera[7], camera[8], camera[9], camera[10], camera[11]
     focal, cx, cy = camera[12], camera[13], camera[14]
     for i in range(len(vertices)):
-        dx = vertices[i, 0] - camera[0]
-        dy = vertices[i, 1] - camera[1]
-        dz = vertices[i, 2] - camera[2]
-        depth = -(dx * camera[9] + dy * camera[10] + dz * camera[11])
-        nearness[i] = 0
-        if depth < NEAR:
-            continue
-        scale = focal / depth
-        px = cx + scale * (dx * camera[3] + dy * camera[4] + dz * camera[5])
-        py = cy - scale * (dx * camera[6] + dy * camera[7] + dz * camera[8])
-        if abs(px) * SNAP < GUARD and abs(py) * SNAP < GUARD:
-            x[i] = np.int64(np.floor(px * SNAP + 0.5))
-            y[i] = np.int64(np.floor(py * SNAP + 0.5))
-            nearness[i] = np.int64(np.floor(NEARNESS * NEAR / depth + 0.5))
+        dx = vertices[i, 0] - ex
+        dy = vertices[i, 1] - ey
+        dz = vertices[i, 2] - ez
+        depth = -(dx * bx + dy * by + dz * bz)
+        far = max(depth, NEAR)
+        scale = focal / far
+        px = cx + scale * (dx * rx + dy * ry + dz * rz)
+        py = cy - scale * (dx * ux + dy * uy + dz * uz)
+        x[i] = np.int32(np.floor(min(max(px * SNAP, -1.0 * GUARD), 1.0 * GUARD) + 0.5))
+        y[i] = np.int32(np.floor(min(max(py * SNAP, -1.0 * GUARD), 1.0 * GUARD) + 0.5))
+        drawn = depth >= NEAR and abs(px) * SNAP < GUARD and abs(py) * SNAP < GUARD
+        nearness[i] = np.int32(np.floor(NEARNESS * NEAR / far + 0.5)) if drawn else np.int32(0)
 
 
-# An edge on its way down: it meets the row at ORIGIN ± (WHOLE + REST / DIVISOR); SIDE is 1 for a right edge.
-WHOLE, REST, WHOLE_STEP, REST_STEP, DIVISOR, ORIGIN, SIDE = range(7)
+@exact_inline
+def _divide_down(a: Any, b: Any) -> Any:
+    """a // b. The quotient of two doubles below 2⁵³ rounds to a whole number only where it is one."""
+    return np.int64(np.floor(np.float64(a) / np.float64(b)))
 
 
-@exact
-def _start_edges(
-    x: Longs, y: Longs,
-    corners: Longs,  # three, and the first again
-    at: int, pitch: int,
-    edges: Longs,  # [edge, number]
-) -> int:  # fmt: skip
-    """Bring the edges of a triangle to the row at height `at`; return how many are not level."""
-    used = 0
-    for k in range(3):
-        xp, yp = x[corners[k]], y[corners[k]]
-        run, rise = x[corners[k + 1]] - xp, y[corners[k + 1]] - yp
-        if rise == 0:  # the first and the last row bound it already
-            continue
-        size, across, step = abs(rise), run * (at - yp), run * pitch
-        edges[used, WHOLE] = across // size
-        edges[used, REST] = across - edges[used, WHOLE] * size
-        edges[used, WHOLE_STEP] = step // size
-        edges[used, REST_STEP] = step - edges[used, WHOLE_STEP] * size
-        edges[used, DIVISOR] = size
-        edges[used, ORIGIN] = xp
-        edges[used, SIDE] = 1 if rise > 0 else 0
-        used += 1
-    return used
+@exact_inline
+def _start_edge(xp: Any, yp: Any, xq: Any, yq: Any, at: Any, pitch: Any) -> Any:
+    """An edge of a triangle at the height `at`, on its way down: its place and what is left over of it, how both
+    change from row to row, what carries over, and 1 for a left edge, −1 for a right one.
+
+    A right edge's place is its x, a left one's −x, both rounded down. A level edge bounds nothing: the first and the
+    last row do already.
+    """
+    run, rise = xq - xp, yq - yp
+    size, across, step = max(abs(rise), 1), run * (at - yp), run * pitch
+    whole, whole_step = _divide_down(across, size), _divide_down(step, size)
+    if rise == 0:
+        return np.int64(BEYOND), np.int64(0), np.int64(0), np.int64(0), size, np.int64(-1)
+    place = whole + xp if rise > 0 else whole - xp
+    side = -1 if rise > 0 else 1
+    return place, across - whole * size, whole_step, step - whole_step * size, size, np.int64(side)
 
 
 @exact
-def _has_sample_inside(
-    x: Longs, y: Longs, a: int, b: int, c: int, samples: Longs, pitch: int, left: int, right: int, top: int, bottom: int
-) -> bool:
-    """Whether a triangle holds a sample of its box: for small ones, quicker than bringing its edges down."""
-    xa, ya, xb, yb, xc, yc = x[a], y[a], x[b], y[b], x[c], y[c]
-    for row in range(top, bottom + 1):
-        sx, sy = samples[row & (len(samples) - 1), 0], samples[0, 1] + row * pitch
-        for px in range(left, right + 1):
-            dx = px * SNAP + sx
-            if (
-                (xb - xa) * (sy - ya) - (dx - xa) * (yb - ya) >= 0
-                and (xc - xb) * (sy - yb) - (dx - xb) * (yc - yb) >= 0
-                and (xa - xc) * (sy - yc) - (dx - xc) * (ya - yc) >= 0
-            ):
-                return True
-    return False
-
-
-@exact
-def draw_triangles(x: Longs, y: Longs, nearness: Longs, triangles: Ints, samples: Longs, buffer: Buffer) -> None:
-    """Draw the triangles that face the camera."""
+def draw_triangles(x: Ints, y: Ints, nearness: Ints, triangles: Ints, samples: Longs, buffer: Any) -> None:
+    """Draw the triangles that face the camera; into 32 bits a cell goes the nearness alone."""
     count = len(samples)
     pitch = SNAP // count  # from one row of samples to the next, in steps: a power of two, as is their number
-    shift = 0
-    while 1 << shift < pitch:
-        shift += 1
-    width, height = buffer.shape[1], buffer.shape[0]
-    leftmost, rightmost = samples[:, 0].min(), samples[:, 0].max()
-    corners = np.empty(4, np.int64)
-    edges = np.empty((3, 7), np.int64)
+    shift, fold = 8, 0
+    while 1 << fold < count:
+        shift, fold = shift - 1, fold + 1
+    upper, own = (32, -1) if buffer.itemsize == 8 else (0, 0)
+    width, height = buffer.shape[1] // count, buffer.shape[0] * count
+    begin, leftmost, rightmost = samples[0, 1], samples[:, 0].min(), samples[:, 0].max()
     for t in range(len(triangles)):
         a, b, c = triangles[t, 0], triangles[t, 2], triangles[t, 1]  # y points down: turn the other way
-        xa, ya, xb, yb, xc, yc = x[a], y[a], x[b], y[b], x[c], y[c]
+        xa, ya = np.int64(x[a]), np.int64(y[a])
+        xb, yb = np.int64(x[b]), np.int64(y[b])
+        xc, yc = np.int64(x[c]), np.int64(y[c])
         area = (xb - xa) * (yc - ya) - (xc - xa) * (yb - ya)
         if area <= 0:
             continue
-        # most triangles of a fine mesh fall between samples; rows lie at samples[0] + row · pitch
-        top = max(-((samples[0, 1] - min(ya, yb, yc)) >> shift), 0)
-        bottom = min((max(ya, yb, yc) - samples[0, 1]) >> shift, height - 1)
+        # most triangles of a fine mesh fall between samples; rows lie at begin + row · pitch
+        top = max(-((begin - min(ya, yb, yc)) >> shift), 0)
+        bottom = min((max(ya, yb, yc) - begin) >> shift, height - 1)
         left = max((min(xa, xb, xc) - rightmost + SNAP - 1) >> 8, 0)
         right = min((max(xa, xb, xc) - leftmost) >> 8, width - 1)
-        if left > right or top > bottom or nearness[a] == 0 or nearness[b] == 0 or nearness[c] == 0:
+        if left > right or top > bottom:
             continue
-        if (right - left + 1) * (bottom - top + 1) <= FEW and not _has_sample_inside(
-            x, y, a, b, c, samples, pitch, left, right, top, bottom
-        ):
-            continue
-        na, nb, nc = nearness[a], nearness[b], nearness[c]
-        step_x = SNAP * ((nb - na) * (yc - ya) - (nc - na) * (yb - ya)) // area
-        step_y = SNAP * ((nc - na) * (xb - xa) - (nb - na) * (xc - xa)) // area
+        na, nb, nc = np.int64(nearness[a]), np.int64(nearness[b]), np.int64(nearness[c])
         least, most = min(na, nb, nc), max(na, nb, nc)
-        corners[0], corners[1], corners[2], corners[3] = a, b, c, a
-        used = _start_edges(x, y, corners, samples[0, 1] + top * pitch, pitch, edges)
+        if least == 0:
+            continue
+        slope_x = SNAP * ((nb - na) * (yc - ya) - (nc - na) * (yb - ya))
+        slope_y = SNAP * ((nc - na) * (xb - xa) - (nb - na) * (xc - xa))
+        if abs(slope_x) < LONG and abs(slope_y) < LONG:
+            step_x, step_y = _divide_down(slope_x, area), _divide_down(slope_y, area)
+        else:
+            step_x, step_y = slope_x // area, slope_y // area
+        name = t & own
+        if (right - left + 1) * (bottom - top + 1) <= FEW:  # quicker one by one than along its edges
+            for row in range(top, bottom + 1):
+                k = row & (count - 1)
+                sx, down, line = samples[k, 0] - xa, begin + row * pitch - ya, np.uintp(row >> fold)
+                for px in range(left, right + 1):
+                    across = px * SNAP + sx
+                    if (
+                        (xb - xa) * down - across * (yb - ya) >= 0
+                        and across * (yc - ya) - (xc - xa) * down >= 0
+                        and (xc - xb) * (down - (yb - ya)) - (across - (xb - xa)) * (yc - yb) >= 0
+                    ):
+                        near = min(max(na + ((step_x * across + step_y * down) >> 8), least), most)
+                        cell = np.uintp(px * count + k)
+                        buffer[line, cell] = max(buffer[line, cell], near << upper | name)
+            continue
+        at = begin + top * pitch
+        place_0, rest_0, step_0, part_0, size_0, side_0 = _start_edge(xa, ya, xb, yb, at, pitch)
+        place_1, rest_1, step_1, part_1, size_1, side_1 = _start_edge(xb, yb, xc, yc, at, pitch)
+        place_2, rest_2, step_2, part_2, size_2, side_2 = _start_edge(xc, yc, xa, ya, at, pitch)
         for row in range(top, bottom + 1):
-            sx = samples[row & (count - 1), 0]
-            first, last = left, right
-            for k in range(used):
-                if edges[k, SIDE] == 1:
-                    last = min(last, (edges[k, ORIGIN] + edges[k, WHOLE] - sx) >> 8)
-                else:
-                    first = max(first, (edges[k, ORIGIN] - edges[k, WHOLE] - sx + SNAP - 1) >> 8)
-                rest = edges[k, REST] + edges[k, REST_STEP]
-                carry = 1 if rest >= edges[k, DIVISOR] else 0
-                edges[k, WHOLE] += edges[k, WHOLE_STEP] + carry
-                edges[k, REST] = rest - carry * edges[k, DIVISOR]
-            right_of, below = first * SNAP + sx - xa, samples[0, 1] + row * pitch - ya
+            k = row & (count - 1)
+            sx, line = samples[k, 0], np.uintp(row >> fold)
+            bound_0, bound_1, bound_2 = (
+                (place_0 + side_0 * sx) >> 8,
+                (place_1 + side_1 * sx) >> 8,
+                (place_2 + side_2 * sx) >> 8,
+            )
+            first = max(left, -bound_0 if side_0 > 0 else left)
+            first = max(first, -bound_1 if side_1 > 0 else left)
+            first = max(first, -bound_2 if side_2 > 0 else left)
+            last = min(right, bound_0 if side_0 < 0 else right)
+            last = min(last, bound_1 if side_1 < 0 else right)
+            last = min(last, bound_2 if side_2 < 0 else right)
+            rest_0, rest_1, rest_2 = rest_0 + part_0, rest_1 + part_1, rest_2 + part_2
+            carry_0, carry_1, carry_2 = rest_0 >= size_0, rest_1 >= size_1, rest_2 >= size_2
+            place_0, rest_0 = place_0 + step_0 + carry_0, rest_0 - size_0 * carry_0
+            place_1, rest_1 = place_1 + step_1 + carry_1, rest_1 - size_1 * carry_1
+            place_2, rest_2 = place_2 + step_2 + carry_2, rest_2 - size_2 * carry_2
+            if first > last:
+                continue
+            right_of, below = first * SNAP + sx - xa, begin + row * pitch - ya
             start = na + ((step_x * right_of + step_y * below) >> 8)
             for px in range(first, last + 1):
                 near = min(max(start + step_x * (px - first), least), most)
-                buffer[row, px] = max(buffer[row, px], near << 32 | t)
+                cell = np.uintp(px * count + k)
+                buffer[line, cell] = max(buffer[line, cell], near << upper | name)
 
 
 MOST_LABELS = 254  # objects in an image, and parts with a look of their own
@@ -267,10 +276,10 @@ def _measure_numbers(mask: Bytes, numbers: Bytes, starts: Ints, boxes: Ints, cou
 
 def draw_buffer(stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:
     """The visibility buffer of an image."""
-    buffer = np.zeros((size[1] * len(samples), size[0]), np.int64)
-    x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
+    buffer = np.zeros((size[1], size[0] * len(samples)), np.int64)
+    x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
     snap(stage.vertices, camera.pack(size), x, y, nearness)
-    draw_triangles(x, y, nearness, stage.triangles, samples, buffer)
+    draw_triangles(x, y, nearness, stage.corners, samples, buffer)
     return buffer
 
 

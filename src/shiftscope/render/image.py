@@ -1,7 +1,5 @@
-"""A batch of images, and how light becomes bytes: layers, sRGB, PNG; and many images as one contact sheet."""
+"""A batch of images, and how light becomes bytes: layers, sRGB; and many images as one contact sheet."""
 
-import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Bytes, Floats, Ints, exact, fast
+from ..kernels import Bytes, Floats, Ints, fast
 from ..scene import Vector
 
 CELLS: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {  # what each layer holds at a pixel
@@ -66,47 +64,15 @@ def encode_srgb(light: Floats, table: Bytes, out: Bytes) -> None:
     Steps are bounded once more as whole numbers: a light that is NaN is above and below all bounds.
     """
     top = np.float32(STEPS)
-    for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            for k in range(3):
-                step = np.int32(min(max(light[k, y, x] * top + np.float32(0.5), np.float32(0)), top))
-                out[y, x, k] = table[min(max(step, np.int32(0)), np.int32(STEPS))]
-
-
-# PNG without holding the GIL: colour rows are differences to the row above, which compress well at fast levels.
-
-LEVEL = 2
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_KINDS = {1: 0, 3: 2}  # channels to PNG's colour type
-
-
-def encode_png(image: Bytes, level: int = LEVEL) -> bytes:
-    """[height, width] grey or [height, width, 3] colour to PNG."""
-    height, width = image.shape[:2]
-    channels = 1 if image.ndim == 2 else image.shape[2]
-    rows = np.empty((height, 1 + width * channels), np.uint8)
-    _filter_rows(np.ascontiguousarray(image).reshape(height, -1), channels, rows)
-    header = struct.pack(">IIBBBBB", width, height, 8, _KINDS[channels], 0, 0, 0)
-    pixels = zlib.compress(rows.data, level)
-    return _SIGNATURE + _build_chunk(b"IHDR", header) + _build_chunk(b"IDAT", pixels) + _build_chunk(b"IEND", b"")
-
-
-def _build_chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
-
-
-@exact
-def _filter_rows(rows: Bytes, channels: int, out: Bytes) -> None:
-    """Colour rows as differences to the row above (PNG filter 2); grey rows as they are."""
-    height, width = rows.shape
+    height, width = out.shape[:2]
+    step = np.empty(width, np.int32)
     for y in range(height):
-        if channels == 1 or y == 0:
-            out[y, 0] = 0
-            out[y, 1:] = rows[y]
-        else:
-            out[y, 0] = 2
+        for k in range(3):
             for x in range(width):
-                out[y, x + 1] = rows[y, x] - rows[y - 1, x]
+                value = np.int32(min(max(light[k, y, x] * top + np.float32(0.5), np.float32(0)), top))
+                step[x] = min(max(value, np.int32(0)), np.int32(STEPS))
+            for x in range(width):
+                out[y, x, k] = table[np.uint32(step[x])]
 
 
 Picture = NDArray[np.uint8]  # [height, width, rgb]

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..geometry.camera import check_place, normalize
 from ..geometry.mesh import SceneMesh
-from ..geometry.visibility import CENTRE, GUARD, NEAR, NEARNESS, SNAP, Buffer, draw_triangles
-from ..kernels import Doubles, Floats, Longs, exact, fast
+from ..geometry.visibility import CENTRE, GUARD, NEAR, NEARNESS, SNAP, draw_triangles
+from ..kernels import Doubles, Floats, Ints, Longs, exact, fast
 from ..scene import Scene, Vector
 
 
@@ -103,21 +103,25 @@ def find_windows(view: Doubles, lumps: Floats, size: tuple[int, int]) -> Longs:
 
 
 @fast
-def darken_ground(x: Floats, y: Floats, lump: Floats, window: Longs, light: Floats) -> None:
-    """Take the light from above that a ball (a lump of proxies.py) hides; a part returns in the ball's colour."""
+def darken_ground(x: Floats, y: Floats, lumps: Floats, windows: Longs, light: Floats) -> None:
+    """Take the light from above that balls (lumps of proxies.py) hide; a part returns in the ball's colour."""
     one = np.float32(1.0)
-    cx, cy, cz = lump[0], lump[1], lump[2]
-    strength = lump[3] * cz
     hidden = np.empty(x.shape[1], np.float32)
-    for row in range(window[1], window[3]):
-        for column in range(window[0], window[2]):
-            dx, dy = x[row, column] - cx, y[row, column] - cy
-            square = dx * dx + dy * dy + cz * cz
-            hidden[column] = min(strength / (square * np.sqrt(square)), one)
-        for k in range(3):
-            loss = one - np.float32(0.45) * lump[4 + k]
-            for column in range(window[0], window[2]):
-                light[k, row, column] *= one - hidden[column] * loss
+    for j in range(len(lumps)):
+        cx, cy, cz = lumps[j, 0], lumps[j, 1], lumps[j, 2]
+        strength, high = lumps[j, 3] * cz, cz * cz
+        left, count = windows[j, 0], windows[j, 2] - windows[j, 0]
+        for row in range(windows[j, 1], windows[j, 3]):
+            there, away = x[row, left:], y[row, left:]
+            for column in range(count):
+                dx, dy = there[column] - cx, away[column] - cy
+                square = dx * dx + dy * dy + high
+                hidden[column] = min(strength / (square * np.sqrt(square)), one)
+            for k in range(3):
+                loss = one - np.float32(0.45) * lumps[j, 4 + k]
+                lit = light[k, row, left:]
+                for column in range(count):
+                    lit[column] *= one - hidden[column] * loss
 
 
 @fast
@@ -165,6 +169,7 @@ def upsample_light(coarse: Floats, factor: float, first: int, out: Floats) -> No
 
 SIGMAS = np.array([0.7, 1.6, 3.2, 6.5], np.float32)  # how far each level of blur spreads, in cells
 LEVELS = len(SIGMAS) + 1  # the first is not blurred
+SPREAD = (1 << len(SIGMAS)) - 1  # how far all of the blur carries, in cells
 
 
 def shadow_margin(size: tuple[int, int]) -> int:
@@ -172,72 +177,96 @@ def shadow_margin(size: tuple[int, int]) -> int:
     return size[0] // 10
 
 
-def draw_shadow_map(stage: SceneMesh, lamp: Floats, camera: Doubles, margin: int, out: Buffer) -> None:
-    """Draw the shadow map of a lamp into `out`, which reaches `margin` cells beyond the camera's image."""
+def draw_shadow_map(stage: SceneMesh, lamp: Floats, camera: Doubles, margin: int, out: Ints) -> None:
+    """Draw the shadow map of a lamp, its nearness, into `out`, which reaches `margin` cells beyond the image."""
     out.fill(0)
-    x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
+    x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
     _project_shadow(stage.vertices, lamp, camera, margin, x, y, nearness)
-    draw_triangles(x, y, nearness, stage.triangles, CENTRE, out)
+    draw_triangles(x, y, nearness, stage.corners, CENTRE, out)
 
 
 @exact
 def _project_shadow(
-    vertices: Doubles, lamp: Floats, camera: Doubles, margin: int, x: Longs, y: Longs, nearness: Longs
+    vertices: Doubles, lamp: Floats, camera: Doubles, margin: int, x: Ints, y: Ints, nearness: Ints
 ) -> None:
     """Vertices onto the ground and into the image; nearness grows toward the lamp along each ray."""
-    lx, ly, lz = np.float64(lamp[0]), np.float64(lamp[1]), np.float64(lamp[2])
+    lx, ly, lower = np.float64(lamp[0]), np.float64(lamp[1]), 1.0 / np.float64(lamp[2])
+    ex, ey, ez, rx, ry, rz = lx - camera[0], ly - camera[1], -camera[2], camera[3], camera[4], camera[5]
+    ux, uy, uz, bx, by, bz = camera[6], camera[7], camera[8], camera[9], camera[10], camera[11]
+    focal, cx, cy = camera[12], camera[13] + margin, camera[14] + margin
     for i in range(len(vertices)):
-        nearness[i] = 0
-        left = 1.0 - vertices[i, 2] / lz  # of the lamp's height, at the vertex
-        if left < 0.05:
-            continue
-        dx = lx + (vertices[i, 0] - lx) / left - camera[0]
-        dy = ly + (vertices[i, 1] - ly) / left - camera[1]
-        dz = -camera[2]
-        depth = -(dx * camera[9] + dy * camera[10] + dz * camera[11])
-        if depth * left < NEAR:
-            continue
-        scale = camera[12] / depth
-        px = camera[13] + margin + scale * (dx * camera[3] + dy * camera[4] + dz * camera[5])
-        py = camera[14] + margin - scale * (dx * camera[6] + dy * camera[7] + dz * camera[8])
-        if abs(px) * SNAP < GUARD and abs(py) * SNAP < GUARD:
-            x[i] = np.int64(np.floor(px * SNAP + 0.5))
-            y[i] = np.int64(np.floor(py * SNAP + 0.5))
-            nearness[i] = np.int64(NEARNESS * NEAR / (depth * left))
+        left = 1.0 - vertices[i, 2] * lower  # of the lamp's height, at the vertex: all below is as many times too small
+        dx, dy, dz = ex * left + (vertices[i, 0] - lx), ey * left + (vertices[i, 1] - ly), ez * left
+        depth = -(dx * bx + dy * by + dz * bz)
+        near = 1.0 / max(depth, NEAR)
+        px = cx + focal * near * (dx * rx + dy * ry + dz * rz)
+        py = cy - focal * near * (dx * ux + dy * uy + dz * uz)
+        x[i] = np.int32(np.floor(min(max(px * SNAP, -1.0 * GUARD), 1.0 * GUARD) + 0.5))
+        y[i] = np.int32(np.floor(min(max(py * SNAP, -1.0 * GUARD), 1.0 * GUARD) + 0.5))
+        drawn = (left >= 0.05) & (depth >= NEAR) & (abs(px) * SNAP < GUARD) & (abs(py) * SNAP < GUARD)
+        nearness[i] = np.int32(NEARNESS * NEAR * near) if drawn else np.int32(0)
 
 
 def soften_shadow(
-    shadow: Buffer, half: float, focal: float, depth: Floats, margin: int, work: Floats, out: Floats
+    shadow: Ints, half: float, focal: float, depth: Floats, margin: int, work: Floats, out: Floats
 ) -> None:
     """The share of a lamp each ground cell sees, the softer the higher its blocker stands above it.
 
-    `depth` is that of the ground at half the image's resolution, `focal` in its pixels; `work` is
-    [2·LEVELS + 1, height, width] and begins with the covered share, level by level.
+    `depth` is that of the ground at half the image's resolution, `focal` in its pixels; `work` is flat and holds
+    2·LEVELS + 1 planes. Only where there is a shadow, and as far around as blur carries it, is anything to do.
     """
-    _read_map(shadow, half, focal, depth, margin, work[0], work[LEVELS])
-    spare = work[2 * LEVELS]
+    out.fill(1)
+    left, top, right, bottom = window = _find_shadow(shadow, margin, *depth.shape)
+    if left >= right:
+        return
+    shape = (2 * LEVELS + 1, bottom - top, right - left)
+    planes = work[: shape[0] * shape[1] * shape[2]].reshape(shape)  # the covered share, level by level; the reach
+    _read_map(shadow, half, focal, depth, margin, window, planes[0], planes[LEVELS])
+    spare = planes[2 * LEVELS]
     for first in (0, LEVELS):
         for level in range(1, LEVELS if first == 0 else LEVELS - 1):
             step = 1 << (level - 1)
-            _blur(work[first + level - 1], step, max(step // 2, 1), spare, work[first + level])
-    _blend_levels(work, SIGMAS, out)
+            _blur(planes[first + level - 1], step, max(step // 2, 1), spare, planes[first + level])
+    _blend_levels(planes, SIGMAS, window, out)
+
+
+@exact
+def _find_shadow(shadow: Ints, margin: int, height: int, width: int) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of what is shadow in the image, with room for blur."""
+    left, top, right, bottom = width, height, 0, 0
+    some = np.zeros(width, np.int32)
+    for y in range(height):
+        line = shadow[y + margin, margin : margin + width]
+        any_ = np.int32(0)
+        for x in range(width):
+            any_ |= line[x]
+            some[x] |= line[x]
+        if any_ != 0:
+            top, bottom = min(top, y), y + 1
+    for x in range(width):
+        if some[x] != 0:
+            left, right = min(left, x), x + 1
+    return max(left - SPREAD, 0), max(top - SPREAD, 0), min(right + SPREAD, width), min(bottom + SPREAD, height)
 
 
 @fast
 def _read_map(
-    shadow: Buffer, half: float, focal: float, depth: Floats, margin: int, covered: Floats, reach: Floats
-) -> None:
+    shadow: Ints, half: float, focal: float, depth: Floats, margin: int, window: tuple[int, int, int, int],
+    covered: Floats, reach: Floats,
+) -> None:  # fmt: skip
     """Which cells are hidden from the lamp, and there the penumbra's standard deviation in cells."""
     unit = np.float32(1.0 / NEARNESS)
     width = np.float32(2.0 * half * focal * 0.29)  # a box of width w has standard deviation 0.29 w
     zero, one = np.float32(0.0), np.float32(1.0)
-    for y in range(depth.shape[0]):
-        cells = shadow[y + margin, margin:]
-        for x in range(depth.shape[1]):
-            near = np.float32(cells[x] >> 32)
-            blocked = max(near * unit * depth[y, x] - one, zero)  # blocker's height over what is left to the lamp
+    left, top = window[0], window[1]
+    for y in range(covered.shape[0]):
+        cells, far = shadow[y + top + margin, left + margin :], depth[y + top, left]  # the same along a row
+        spread = width / far
+        for x in range(covered.shape[1]):
+            near = np.float32(cells[x])
+            blocked = max(near * unit * far - one, zero)  # blocker's height over what is left to the lamp
             covered[y, x] = one if near > zero else zero
-            reach[y, x] = blocked * width / depth[y, x]
+            reach[y, x] = blocked * spread
 
 
 @fast
@@ -269,20 +298,21 @@ def _blur(source: Floats, across: int, down: int, spare: Floats, out: Floats) ->
 
 
 @fast
-def _blend_levels(work: Floats, sigmas: Floats, out: Floats) -> None:
+def _blend_levels(work: Floats, sigmas: Floats, window: tuple[int, int, int, int], out: Floats) -> None:
     """Blend the levels whose blur fits the penumbra."""
     levels = len(work) // 2
     tiny, one, zero = np.float32(1e-4), np.float32(1.0), np.float32(0.0)
-    width = out.shape[1]
+    height, width = work.shape[1], work.shape[2]
     wanted = np.empty(width, np.float32)
-    for y in range(out.shape[0]):
+    for y in range(height):
+        shown = out[y + window[1], window[0] : window[0] + width]
         for x in range(width):
             wanted[x] = work[2 * levels - 2, y, x] / (work[levels - 2, y, x] + tiny)
-            out[y, x] = work[1, y, x]
+            shown[x] = work[1, y, x]
         for k in range(1, levels - 1):
             low, scale = sigmas[k - 1], one / (sigmas[k] - sigmas[k - 1])
             for x in range(width):
                 part = min(max((wanted[x] - low) * scale, zero), one)
-                out[y, x] += part * (work[k + 1, y, x] - out[y, x])
+                shown[x] += part * (work[k + 1, y, x] - shown[x])
         for x in range(width):
-            out[y, x] = one - out[y, x]
+            shown[x] = one - shown[x]

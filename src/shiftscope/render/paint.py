@@ -4,12 +4,13 @@ A pixel that sees one smooth surface is shaded at one point, a pixel at an edge 
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from ..geometry.camera import Camera
-from ..geometry.mesh import Body, SceneMesh, SurfaceLook
-from ..geometry.visibility import FOUR, NEARNESS, SNAP, Buffer, draw_triangles, snap
+from ..geometry.mesh import Body, Mesh, SceneMesh, SurfaceLook
+from ..geometry.visibility import FOUR, GUARD, NEARNESS, SNAP, Buffer, draw_triangles, snap
 from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
 from . import lighting, reflect, surface
 from .image import encode_srgb, srgb_table
@@ -42,19 +43,31 @@ def pack_traits(bodies: Sequence[Body]) -> Floats:
     return np.array(rows, np.float32).reshape(-1, 4)
 
 
+@cache
+def mesh_facets(mesh: Mesh) -> Floats:
+    """[triangle, mean normal(3), its squared length], in the mesh's own frame: facets are compared within a body."""
+    mean = mesh.normals[mesh.triangles].astype(np.float32).sum(axis=1) * np.float32(1 / 3)
+    return np.concatenate([mean, np.sum(mean * mean, axis=1, keepdims=True)], axis=1)
+
+
+def facets_of(stage: SceneMesh) -> Floats:
+    """[triangle, mean normal(3) (not quite a unit vector), its group, its edge, whether it bends sharply
+    (only there could a highlight fall between samples), and whether it is fine]."""
+    out = np.empty((len(stage.triangles), FACET), np.float32)
+    if len(out):
+        means = np.concatenate([mesh_facets(body.mesh) for body in stage.bodies])
+        _fill_facets(means, stage.surface_of, pack_traits(stage.bodies), out)
+    return out
+
+
 @fast
-def facets_of(normals: Floats, triangles: Ints, surface_of: Ints, traits: Floats, out: Floats) -> None:
-    """Each triangle's mean normal (not quite a unit vector), its group, its edge, whether it bends sharply
-    (only there could a highlight fall between samples), and whether it is fine."""
+def _fill_facets(means: Floats, surface_of: Ints, traits: Floats, out: Floats) -> None:
     zero, one = np.float32(0.0), np.float32(1.0)
-    for t in range(len(triangles)):
-        for k in range(3):
-            total = normals[triangles[t, 0], k] + normals[triangles[t, 1], k] + normals[triangles[t, 2], k]
-            out[t, k] = total * np.float32(1 / 3)
+    for t in range(len(means)):
         s = surface_of[t]
-        length = out[t, 0] * out[t, 0] + out[t, 1] * out[t, 1] + out[t, 2] * out[t, 2]
+        out[t, 0], out[t, 1], out[t, 2] = means[t, 0], means[t, 1], means[t, 2]
         out[t, 3], out[t, 4], out[t, 6] = traits[s, 0], traits[s, 1], traits[s, 3]
-        out[t, 5] = one if length < traits[s, 2] else zero
+        out[t, 5] = one if means[t, 3] < traits[s, 2] else zero
 
 
 @fast
@@ -65,28 +78,28 @@ def gather_samples(
     pixel: Ints, triangle: Ints, weight: Floats,  # [point] each
     places: Floats,  # [xy depth, point]
     bare: Floats,  # [rows, width], how much of each pixel is ground
-) -> int:  # fmt: skip
-    """Fill the lists for a band of rows, whose pixels count from 0, and return how many points there are."""
+    start: int = 0,
+) -> tuple[int, int]:  # fmt: skip
+    """Fill the lists from the row `start` of the buffer on, whose pixels count from 0, as far as they hold whole rows;
+    return how many points there are, and the row to go on with."""
     height, width = bare.shape
     count = len(samples)
     share, zero, one = np.float32(1.0 / count), np.float32(0.0), np.float32(1.0)
     n = 0
-    some = np.empty(width, np.int64)
-    for y in range(height):
-        some[:] = buffer[y * count]
-        for k in range(1, count):
-            below = buffer[y * count + k]
-            for x in range(width):
-                some[x] |= below[x]
+    for y in range(start, height):
+        if n + count * width > len(pixel):
+            return n, y
+        cells = buffer[y]
         for x in range(width):
-            if some[x] == 0:
+            at = x * count  # there may be one sample or four
+            if (cells[at] | cells[at + count // 4] | cells[at + count // 2] | cells[at + count - 1]) == 0:
                 bare[y, x] = one
                 continue
-            first = buffer[y * count, x]
+            first = cells[at]
             empty = 0
             mixed = first == 0 or facets[first & 0xFFFFFFFF, 5] != zero
             for k in range(count):
-                cell = buffer[y * count + k, x]
+                cell = cells[at + k]
                 if cell == 0:
                     empty += 1
                     mixed = True
@@ -95,7 +108,7 @@ def gather_samples(
             bare[y, x] = np.float32(empty) * share
             begin = n
             for k in range(count if mixed else 1):
-                cell = buffer[y * count + k, x]
+                cell = cells[at + k]
                 if cell == 0:
                     continue
                 t = cell & 0xFFFFFFFF
@@ -114,7 +127,7 @@ def gather_samples(
                 places[1, n] = np.float32(top + y) + np.float32(samples[k, 1]) * np.float32(1 / 256)
                 places[2, n] = np.float32(NEARNESS) / np.float32(cell >> 32)
                 n += 1
-    return n
+    return n, height
 
 
 @fast
@@ -128,19 +141,26 @@ def _is_alike(facets: Floats, s: int, t: int) -> bool:
     return bool(dot >= facets[s, 4])
 
 
-@fast
 def locate_samples(
-    count: int, camera: Doubles, vertices: Doubles, normals: Floats, triangles: Ints, triangle: Ints, places: Floats,
-    points: Floats,  # [position normal, point]
+    count: int, camera: Doubles, stage: SceneMesh, triangle: Ints, places: Floats, points: Floats
+) -> None:
+    """World positions, and normals interpolated over the triangle: [position normal, point]."""
+    shape = (stage.vertices, stage.corners, stage.normals, stage.triangles)
+    _locate_samples(count, camera, *shape, triangle, places, points)
+
+
+@fast
+def _locate_samples(
+    count: int, camera: Doubles, vertices: Doubles, corners: Ints, normals: Floats, triangles: Ints, triangle: Ints,
+    places: Floats, points: Floats,
 ) -> None:  # fmt: skip
-    """World positions, and normals interpolated over the triangle."""
     zero, one = np.float32(0.0), np.float32(1.0)
     view = camera.astype(np.float32)
     for i in range(count):
         depth, t = places[2, i], triangle[i]
         u = (places[0, i] - view[13]) / view[12] * depth
         v = (view[14] - places[1, i]) / view[12] * depth
-        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
         # shares of the three corners, by least squares along two edges e and f
         ee = ef = ff = de = df = zero
         for k in range(3):
@@ -154,6 +174,7 @@ def locate_samples(
         of_b = min(max((ff * de - ef * df) * scale, zero), one)
         of_c = min(max((ee * df - ef * de) * scale, zero), one)
         square = zero
+        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         for k in range(3):
             normal = (one - of_b - of_c) * normals[a, k] + of_b * normals[b, k] + of_c * normals[c, k]
             points[3 + k, i] = normal
@@ -163,14 +184,30 @@ def locate_samples(
             points[3 + k, i] *= size
 
 
+@fast
+def _name_samples(
+    count: int, triangle: Ints, surface_of: Ints, body_of: Ints, looks: Floats, bodies: Floats,
+    surface: Ints, body: Ints, dull: Floats, brushed: Floats,  # out: [point] each
+) -> None:  # fmt: skip
+    """Whose each point is, whether that is dull, and whether it is metal with a grain: that of solids."""
+    one, many = np.float32(1.0), np.float32(MANY)
+    for i in range(count):
+        s = surface_of[triangle[i]]
+        b = body_of[s]
+        surface[i], body[i] = s, b
+        dull[i] = one - looks[s, 3]
+        brushed[i] = looks[s, 3] if bodies[b, 0] != many else np.float32(0.0)
+
+
 METAL_BODY = 0.2  # how much metal scatters, against rubber
-BAND = 1 << 16  # about as many pixels are painted at once, so that large images need little memory
+BAND = 1 << 18  # about as many pixels are painted at once, so that large images need little memory,
+POINTS = 1 << 14  # and as many points, and a row's: their numbers stay in the cache
 
 
 class Canvas:
     """Working memory for one image size, reused from image to image; one per thread.
 
-    Shadows, work and half take about 36 bytes per pixel, all else at most 31 MB for a band of rows.
+    Shadows, work and half take about 27 bytes per pixel, all else 48 bytes per pixel of a band of rows and 3 MB.
     """
 
     def __init__(self, size: tuple[int, int], lamps: int = 4) -> None:
@@ -178,17 +215,17 @@ class Canvas:
         self.margin = lighting.shadow_margin(size)
         rows, columns = (height + 1) // 2, (width + 1) // 2
         over = (lamps, rows + 2 * self.margin, columns + 2 * self.margin)
-        self.shadows: Longs = np.zeros(over, np.int64)  # a Buffer per lamp
-        self.work = np.zeros((2 * lighting.LEVELS + 1, rows, columns), np.float32)
+        self.shadows: Ints = np.zeros(over, np.int32)  # nearness, a map per lamp
+        self.work = np.zeros((2 * lighting.LEVELS + 1) * rows * columns, np.float32)
         # ground x, ground y, ground depth, openness, light rgb
         self.half = np.zeros((7, rows, columns), np.float32)
         band = min(max(BAND // width, 1), height)
-        most = 4 * band * width + 272  # rows an odd number of cache lines apart, or they evict each other
-        self.buffer = np.zeros((4 * band, width), np.int64)
+        most = 16 * ((POINTS + 4 * width) // 16 + 1 | 1)  # rows an odd number of cache lines apart: none evicts another
+        self.buffer = np.zeros((band, 4 * width), np.int64)
         self.planes = np.zeros(4 * band * width, np.float32)  # [bare share, light rgb; rows, width], flat
-        # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed; point]
-        self.numbers = np.zeros((22, most), np.float32)
-        self.indices = np.zeros((4, most), np.int32)  # [pixel, triangle, surface, body; point]
+        # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed, mirrored(12); point]
+        self.numbers = np.zeros((22 + reflect.ROWS, most), np.float32)
+        self.indices = np.zeros((5, most), np.int32)  # [pixel, triangle, surface, body, mirrored; point]
 
 
 class RenderSetup:
@@ -200,8 +237,7 @@ class RenderSetup:
         self.coarse[12:15] /= 2
         self.lights, self.stand_ins = pack_lamps(lamps), build_proxies(stage.bodies)
         self.looks, self.frames = surface.pack_looks(stage.bodies), surface.texture_frames(stage.bodies)
-        self.facets = np.empty((len(stage.triangles), FACET), np.float32)
-        facets_of(stage.normals, stage.triangles, stage.surface_of, pack_traits(stage.bodies), self.facets)
+        self.facets = facets_of(stage)
 
 
 def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canvas: Canvas, out: Bytes) -> None:
@@ -210,17 +246,20 @@ def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canva
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         lighting.draw_shadow_map(stage, lamp, setting.coarse, canvas.margin, shadow_map)
     _paint_ground(setting, canvas)
-    x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
+    x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
     snap(stage.vertices, setting.view, x, y, nearness)
-    width, band = canvas.size[0], len(canvas.buffer) // 4
+    width, band = canvas.size[0], len(canvas.buffer)
     for top in range(0, len(out), band):
         rows = out[top : top + band]
-        buffer = canvas.buffer[: 4 * len(rows)]
         planes = canvas.planes[: 4 * len(rows) * width].reshape(4, len(rows), width)
-        buffer.fill(0)
-        draw_triangles(x, y - SNAP * top, nearness, stage.triangles, FOUR, buffer)
         lighting.upsample_light(canvas.half[4:7], GROUND, top, planes[1:4])
-        _paint_surfaces(setting, top, buffer, planes, canvas)
+        # only rows that something reaches into
+        first = min(max(int(y.min(initial=GUARD)) // SNAP - top, 0), len(rows))
+        last = min(max(int(y.max(initial=-GUARD)) // SNAP + 1 - top, first), len(rows))
+        buffer, share = canvas.buffer[first:last], planes[0, first:last]
+        buffer.fill(0)
+        draw_triangles(x, y - SNAP * (top + first), nearness, stage.corners, FOUR, buffer)
+        _paint_surfaces(setting, top + first, buffer, share, planes[1:4], first * width, canvas)
         encode_srgb(planes[1:4], srgb_table(), rows)
 
 
@@ -232,58 +271,71 @@ def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
     lighting.project_ground(coarse, x, y, depth)
     light[:] = np.array(SKY, np.float32)[:, None, None]
     lumps = setting.stand_ins.lumps
-    for lump, window in zip(lumps, lighting.find_windows(setting.view, lumps, canvas.size), strict=True):
-        lighting.darken_ground(x, y, lump, window, light)
+    lighting.darken_ground(x, y, lumps, lighting.find_windows(setting.view, lumps, canvas.size), light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
         lighting.soften_shadow(shadow_map, half, focal, depth, canvas.margin, canvas.work, openness)
         lighting.add_lamp_light(x, y, lamp, openness, light)
 
 
-def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floats, canvas: Canvas) -> None:
+def _paint_surfaces(
+    setting: RenderSetup, top: int, buffer: Buffer,
+    bare: Floats,  # [rows, width], working memory
+    image: Floats, start: int,  # [rgb, rows, width], and the pixel in it that the rows begin with
+    canvas: Canvas,
+) -> None:  # fmt: skip
     """What stands on the ground, in the rows from `top` on."""
+    places, weight = canvas.numbers[:3], canvas.numbers[10]
+    pixel, triangle = canvas.indices[:2]
+    row = 0
+    while row < len(bare):
+        first = row
+        n, row = gather_samples(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, bare, first)
+        if n:
+            tint, dull, light, gloss = _shade_samples(setting, n, canvas)
+            _blend_samples(n, pixel, weight, tint, dull, light, gloss, bare, first, row, image, start)
+
+
+def _shade_samples(setting: RenderSetup, n: int, canvas: Canvas) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of the first n points the colour, whether they are dull, the light that they scatter and what they mirror."""
     stage, lights, looks, others = setting.stage, setting.lights, setting.looks, setting.stand_ins
-    numbers, (pixel, triangle, surface_of, body_of) = canvas.numbers, canvas.indices
+    numbers, (_, triangle, surface_of, body_of, shiny) = canvas.numbers, canvas.indices
     places, points, openness, weight = numbers[:3], numbers[3:9], numbers[9], numbers[10]
     light, gloss, dull, tint = numbers[11:14], numbers[14:17], numbers[17], numbers[18:21]
     brushed = numbers[21]
-    n = gather_samples(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, planes[0])
-    if n == 0:
-        return
-    locate_samples(n, setting.view, stage.vertices, stage.normals, stage.triangles, triangle, places, points)
-    surface_of[:n] = stage.surface_of[triangle[:n]]
-    body_of[:n] = stage.body_of[surface_of[:n]]
+    locate_samples(n, setting.view, stage, triangle, places, points)
+    bodies = others.bodies
+    _name_samples(n, triangle, stage.surface_of, stage.body_of, looks, bodies, surface_of, body_of, dull, brushed)
     ink = (looks, setting.frames, surface.MEANS)
     surface.apply_texture(n, points, places[2], surface_of, body_of, *ink, setting.view, tint)
     sky, bounce = np.array(SKY, np.float32), np.array(BOUNCE, np.float32)
-    surface.fill_ambient_light(n, points, body_of, others.bodies, sky, bounce, openness, light)
+    surface.fill_ambient_light(n, points, body_of, bodies, sky, bounce, openness, light)
     gloss[:, :n] = 0
-    dull[:n] = 1 - looks[surface_of[:n], 3]
-    brushed[:n] = (1 - dull[:n]) * (others.bodies[body_of[:n], 0] != MANY)
     eye = setting.view[:3].astype(np.float32)
     for lamp, shadow_map in zip(lights, canvas.shadows, strict=True):
-        surface.lamp_visibility(n, points, lamp, setting.coarse, canvas.margin, shadow_map, openness)
+        surface.lamp_visibility(n, points, lamp, setting.coarse, canvas.margin, shadow_map, numbers[22:25], openness)
         surface.scatter(n, points, lamp, openness, light)
         surface.highlight(n, points, lamp, eye, openness, dull, brushed, gloss)
     lit = canvas.half[4:7]
     reflect.add_reflections(
-        *(n, points, weight, tint, dull, body_of, lights, others.bodies, others.blocks, others.first),
-        *(setting.coarse, lit, GROUND, light, gloss),
+        *(n, points, weight, tint, dull, body_of, lights, bodies, others.blocks, others.first),
+        *(setting.coarse, lit, GROUND, light, gloss, numbers[22:], shiny),
     )
-    _blend_samples(n, pixel, weight, tint, dull, light, gloss, planes[0], planes[1:4])
+    return tint, dull, light, gloss
 
 
 @fast
 def _blend_samples(
     count: int, pixel: Ints, weight: Floats, tint: Floats, dull: Floats, light: Floats, gloss: Floats,
-    bare: Floats,  # [rows, width]
-    image: Floats,  # [rgb, rows, width]
+    bare: Floats, first: int, last: int,  # the rows that the points are in
+    image: Floats, start: int,  # as above
 ) -> None:  # fmt: skip
     """Weigh the ground by the share of a pixel it fills, and add the points by theirs."""
     one = np.float32(1.0)
+    width = bare.shape[1]
     for k in range(3):
-        flat, share = image[k].reshape(-1), bare.reshape(-1)
-        for i in range(len(flat)):
+        share, flat = bare.reshape(-1), image[k].reshape(-1)[start:]
+        for i in range(first * width, last * width):
             flat[i] *= share[i]
         for i in range(count):
             body = light[k, i] * tint[k, i] * (one + (one - dull[i]) * (np.float32(METAL_BODY) - one))

@@ -104,6 +104,7 @@ def _find_best_cut(points: Doubles) -> tuple[float, int, float]:
 KINDS = {"sphere": 0.0, "cylinder": 1.0, "cube": 2.0}  # solids that stand in for themselves
 BOX, MANY = 2.0, 3.0  # one box, and a body made of several blocks
 SHOWN = 0.25  # what is less solid than this, metal does not mirror
+REACH = 3.5  # radii of a ball: how far it darkens the ground so that one could see it
 LONG = 1.6  # a box this many times longer than wide darkens the ground as several
 
 
@@ -148,7 +149,7 @@ def _solid_proxy(body: Body) -> BodyProxies:
     turn = unit_circle(body.rotation)
     row = (kind, *_to_world(body, turn, middle.tolist()), *half, *turn, *srgb_to_linear(body.looks[0].color), ball)
     square = float(np.float32(row[6])) ** 2
-    return row, [(*row, 1.0)], [(*row[1:4], square, *row[9:12], 5.0 * max(row[4:7]))]
+    return row, [(*row, 1.0)], [(*row[1:4], square, *row[9:12], REACH * max(row[4:7]))]
 
 
 def _box_proxies(body: Body, blocks: MeshBoxes) -> BodyProxies:
@@ -168,7 +169,7 @@ def _box_proxies(body: Body, blocks: MeshBoxes) -> BodyProxies:
         for k in range(many):
             shift = (2 * k + 1) / many - 1
             heap = (middle[0] + shift * hx * (hx > hy), middle[1] + shift * hy * (hx <= hy), middle[2])
-            lumps.append((*_to_world(body, turn, heap), square, *color, 5.0 * sqrt(square)))
+            lumps.append((*_to_world(body, turn, heap), square, *color, REACH * sqrt(square)))
     middle, (hx, hy, hz) = ((v * body.scale).tolist() for v in _bounding_box(body.mesh))
     ball = hx * hx + hy * hy + hz * hz
     row = (MANY, *_to_world(body, turn, middle), hx, hy, sqrt(sky), *turn, *paint[0], ball)

@@ -6,12 +6,13 @@ from functools import cache
 import numpy as np
 
 from ..geometry.mesh import Body, SurfaceLook, unit_circle
-from ..geometry.visibility import NEARNESS, Buffer
-from ..kernels import Doubles, Floats, Ints, fast
+from ..geometry.visibility import NEARNESS
+from ..kernels import Doubles, Floats, Ints, Real, fast
 from ..scene import Vector
 from .image import srgb_to_linear
 from .proxies import mean_thickness
 
+LARGEST = 2147483520.0  # float that fits a signed integer
 LIFT = 0.07  # points are lifted off their surface by this before they look for the lamp
 LEAST = 0.10  # and only what stands higher by this can hide it
 ROUGH = 0.10  # fourth power of the dull material's roughness
@@ -23,56 +24,68 @@ LUSTRE = 1.2  # how bright they are
 
 @fast
 def lamp_visibility(
-    count: int, points: Floats, lamp: Floats, camera: Doubles, margin: int, shadow: Buffer, out: Floats
-) -> None:
+    count: int, points: Floats, lamp: Floats, camera: Doubles, margin: int, shadow: Ints,
+    spots: Floats,  # [3, point], working memory
+    out: Floats,
+) -> None:  # fmt: skip
     """The share of the shadow cells around a point's own that let the lamp's light through."""
     height, width = shadow.shape
-    flat = shadow.reshape(-1)
     zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
     lx, ly, lz = lamp[0], lamp[1], lamp[2]
     lower = one / lz
     lift, bias = np.float32(LIFT), np.float32(LEAST) / lz
     c = camera.astype(np.float32)
-    # into names of their own: what is written to `out` can then not have changed them
+    # into names of their own: what is written can then not have changed them
     ex, ey, ez, rx, ry = c[0], c[1], c[2], c[3], c[4]
     ux, uy, uz, bx, by, bz, focal = c[6], c[7], c[8], c[9], c[10], c[11], c[12]
     mx, my = c[13] + np.float32(margin), c[14] + np.float32(margin)
     right, bottom = np.float32(width - 3), np.float32(height - 3)
-    near = np.float32(NEARNESS) / ez
-    # nearness also falls with the depth of a cell's ground, which is the same along a row: fall + row · tilt
-    tilt = uz / focal
-    fall = bz - (my - half) * tilt
-    for i in range(count):
+    near, first, least = np.float32(NEARNESS) / ez, np.float32(2.0), np.float32(0.1)
+    column, row, limit = spots[0], spots[1], spots[2]
+    for i in range(count):  # no branches: many points at a time
         nx, ny, nz = points[3, i], points[4, i], points[5, i]
         px, py, pz = points[0, i] + lift * nx, points[1, i] + lift * ny, points[2, i] + lift * nz
-        if (lx - px) * nx + (ly - py) * ny + (lz - pz) * nz <= zero:
-            out[i] = zero
-            continue
+        facing = (lx - px) * nx + (ly - py) * ny + (lz - pz) * nz
         left = max(one - pz * lower, np.float32(0.05))
         longer = one / left
         dx, dy = lx + (px - lx) * longer - ex, ly + (py - ly) * longer - ey
-        depth = ez * bz - dx * bx - dy * by
-        scale = focal / max(depth, np.float32(0.1))
-        x = mx + scale * (dx * rx + dy * ry)
-        y = my - scale * (dx * ux + dy * uy - ez * uz)
-        if x < np.float32(2.0) or x > right or y < np.float32(2.0) or y > bottom:
-            out[i] = one
+        scale = focal / max(ez * bz - dx * bx - dy * by, least)
+        x, y = mx + scale * (dx * rx + dy * ry), my - scale * (dx * ux + dy * uy - ez * uz)
+        kx, ky = min(max(x, first), right), min(max(y, first), bottom)
+        known = near / (left - bias)
+        known = known if (x == kx) & (y == ky) else np.float32(LARGEST)  # beyond the map nothing is hidden
+        column[i], row[i] = kx, ky
+        limit[i] = known if facing > zero else zero
+    # nearness also falls with the depth of a cell's ground, which is the same along a row: fall + row · tilt
+    tilt = uz / focal
+    _read_cells(count, spots, shadow, bz - (my - half) * tilt, tilt, out)
+
+
+@fast
+def _read_cells(count: int, spots: Floats, shadow: Ints, fall: Real, tilt: Real, out: Floats) -> None:
+    half, one, largest = np.float32(0.5), np.float32(1.0), np.float32(LARGEST)
+    flat, step = shadow.reshape(-1), shadow.shape[1]
+    shares = np.empty(3, np.float32)
+    for i in range(count):
+        kx, ky, own = spots[0, i], spots[1, i], spots[2, i]
+        if own == np.float32(0.0):
+            out[i] = own
             continue
-        own = near / (left - bias)
-        ix, iy = np.int64(x), np.int64(y)
-        fx, fy = x - np.float32(ix) - half, y - np.float32(iy) - half
+        ix, iy = np.int32(kx), np.int32(ky)
+        fx, fy = kx - np.float32(ix) - half, ky - np.float32(iy) - half
         # a smooth bump over three cells: their shares when the place is f off the middle one's centre
         before, after = half * (half - fx) * (half - fx), half * (half + fx) * (half + fx)
-        above, below = half * (half - fy) * (half - fy), half * (half + fy) * (half + fy)
-        seen = zero
-        for row in range(3):
-            line = iy - 1 + row
-            limit = np.int64(own * (fall + tilt * np.float32(line))) << 32
-            cell = line * width + ix  # as an unsigned index, which the compiler need not check for a sign
-            free = before if flat[np.uintp(cell - 1)] <= limit else zero
-            free += one - before - after if flat[np.uintp(cell)] <= limit else zero
-            free += after if flat[np.uintp(cell + 1)] <= limit else zero
-            seen += free * (above if row == 0 else below if row == 2 else one - above - below)
+        middle = one - before - after
+        shares[0], shares[2] = half * (half - fy) * (half - fy), half * (half + fy) * (half + fy)
+        shares[1] = one - shares[0] - shares[2]
+        seen = np.float32(0.0)
+        for k in range(3):
+            line = iy + k - 1
+            most = np.int32(min(own * (fall + tilt * np.float32(line)), largest))
+            cell = np.uintp(line * step + ix)  # unsigned: the compiler need not check for a sign
+            free = before * np.float32(flat[cell - np.uintp(1)] < most)
+            free += middle * np.float32(flat[cell] < most) + after * np.float32(flat[cell + np.uintp(1)] < most)
+            seen += free * shares[k]
         out[i] = seen
 
 

@@ -19,7 +19,7 @@ from ..geometry.mesh import bodies_of
 from ..geometry.visibility import name_parts
 from ..records import content_id
 from ..render import Rendered, check_layers, open_renderer
-from ..render.image import encode_png
+from ..render.png import encode_png
 from ..scene import Scene
 
 NAMES = {

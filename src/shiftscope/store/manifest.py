@@ -17,6 +17,7 @@ from ..errors import UserError
 from ..files import encode_utf8
 from ..folder import open_folder
 from ..records import canonical_json, read_json
+from ..render.png import load_deflate
 from .shard import Shard, ShardFile, get_count
 
 
@@ -36,7 +37,7 @@ OTHER_LICENSE = "other"  # to Hugging Face, none of those that it lists
 
 MANIFEST_FILE = "manifest.json"
 MANIFEST_FORMAT = 1
-LIBRARIES = ("numba", "numpy", "pillow", "pyarrow")  # images and Parquet files depend on these
+LIBRARIES = ("numba", "numpy", "pillow", "pyarrow")  # images and Parquet files depend on these, and on what packs PNG
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def list_versions() -> tuple[tuple[str, str], ...]:
             found.append((name, version(name)))
         except PackageNotFoundError:
             continue
-    return tuple(found)
+    return (*found, ("png", load_deflate()[0]))
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

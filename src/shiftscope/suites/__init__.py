@@ -71,8 +71,11 @@ def option(default: Any, help: str, **rest: Any) -> Any:
     return field(default=default, metadata={"option": Option(help, default=shown, **rest)})
 
 
-def size_option(help: str = "Width and height in pixels.", default: str = format_size_option(SIZE)) -> Any:
-    return option(SIZE, help, shown=default, parse=read_size, show=format_size_option)
+def size_option(
+    help: str = "Width and height in pixels.", default: str = format_size_option(SIZE), **named: tuple[int, int]
+) -> Any:
+    """Sizes that have a name can be given by it."""
+    return option(SIZE, help, shown=default, parse=partial(read_size, named=named), show=format_size_option)
 
 
 def seed_option(what: str = "data") -> Any:

@@ -9,7 +9,7 @@ from ..geometry.mesh import bodies_of
 from ..geometry.visibility import name_parts
 from ..kernels import Ints
 from ..render import CPU, Rendered, open_renderer
-from ..render.image import encode_png
+from ..render.png import encode_png
 from ..scene import Scene
 from ..store.image import ImageBox, StoredImage, StoredParts, encode_mask
 

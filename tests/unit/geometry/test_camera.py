@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiftscope.errors import UserError
-from shiftscope.geometry.camera import BASE_POSITION, FOCAL, USUAL_SIZES, Camera, camera_of, fit_camera
+from shiftscope.geometry.camera import BASE_POSITION, FOCAL, USUAL_SIZES, Camera, camera_of, fit_camera, read_size
 from shiftscope.scene import Object, Scene
 
 jitter = st.tuples(*[st.floats(-0.5, 0.5)] * 3)
@@ -138,3 +138,9 @@ def test_a_noted_camera_is_taken_as_it_is():
 def test_nothing_to_fit_is_refused(refuses):
     with refuses("no camera fits scene 'x': no object has both a position and a pixel"):
         fit_camera(Scene((Object(()),), id="x"))
+
+
+def test_a_size_may_have_a_name(refuses):
+    assert read_size("640x480") == read_size("paper", {"paper": (640, 480)}) == (640, 480)
+    with refuses("'papers' is not a size; write width and height as in 480x320, or 'paper' for 640x480"):
+        read_size("papers", {"paper": (640, 480)})

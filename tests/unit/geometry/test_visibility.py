@@ -28,19 +28,35 @@ def inside(corners, x, y):
 @given(st.lists(st.tuples(point, point, point), min_size=1, max_size=3), st.sampled_from([CENTRE, FOUR]))
 @settings(max_examples=150, deadline=None)
 def test_a_sample_sees_a_triangle_exactly_if_it_lies_inside(triangles, samples):
-    buffer = np.zeros((SIZE[1] * len(samples), SIZE[0]), np.int64)
+    buffer = np.zeros((SIZE[1], SIZE[0] * len(samples)), np.int64)
     x, y, nearness = np.array([p for t in triangles for p in t], np.int64).T.copy()
     draw_triangles(x, y, nearness, np.arange(len(x), dtype=np.int32).reshape(-1, 3), samples, buffer)
     for row in range(buffer.shape[0]):
-        for column in range(SIZE[0]):
-            sx, sy = samples[row % len(samples)]
-            place = column * 256 + int(sx), row // len(samples) * 256 + int(sy)
+        for column in range(buffer.shape[1]):
+            sx, sy = samples[column % len(samples)]
+            place = column // len(samples) * 256 + int(sx), row * 256 + int(sy)
             hits = [t for t, corners in enumerate(triangles) if inside(corners, *place)]
             assert (buffer[row, column] != 0) == bool(hits)
             if hits:
                 near = buffer[row, column] >> 32
                 corners = triangles[buffer[row, column] & 0xFFFFFFFF]
                 assert min(c[2] for c in corners) <= near <= max(c[2] for c in corners)
+
+
+@pytest.mark.parametrize("far", [4000, 1 << 13, 1 << 21])
+def test_nearness_is_that_of_whole_numbers_however_large_the_triangle(far):
+    """The largest is beyond what a double divides exactly."""
+    x, y = [-far, far + 7, 13], [-far + 5, -far, far]
+    nearness = [1 << 30, 3, 1 << 29]
+    buffer = np.zeros((4, 4), np.int64)
+    draw_triangles(*np.array([x, y, nearness], np.int32), np.array([[0, 2, 1]], np.int32), CENTRE, buffer)
+    (bx, by, bn), (cx, cy, cn) = ((x[k] - x[0], y[k] - y[0], nearness[k] - nearness[0]) for k in (1, 2))
+    area = bx * cy - cx * by
+    step_x, step_y = 256 * (bn * cy - cn * by) // area, 256 * (cn * bx - bn * cx) // area
+    assert (abs(256 * (bn * cy - cn * by)) >= 1 << 53) == (far == 1 << 21)
+    for (row, column), cell in np.ndenumerate(buffer[:3, :3]):
+        along, down = column * 256 + 128 - x[0], row * 256 + 128 - y[0]
+        assert cell >> 32 == nearness[0] + ((step_x * along + step_y * down) >> 8)
 
 
 def test_the_nearer_triangle_wins_in_any_order():

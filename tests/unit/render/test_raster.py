@@ -1,6 +1,7 @@
 """Images: layers that agree with each other, light that behaves, bytes that decode."""
 
 import io
+import sys
 
 import numpy as np
 import pytest
@@ -9,10 +10,12 @@ from PIL import Image
 from shiftscope.geometry.camera import Camera, camera_of
 from shiftscope.geometry.shapes.clevr import COLORS
 from shiftscope.render import lighting as shadow
-from shiftscope.render.image import encode_png, srgb_table, srgb_to_linear
+from shiftscope.render.image import srgb_table, srgb_to_linear
 from shiftscope.render.lighting import LAMPS, lamps_of
+from shiftscope.render.png import encode_png, load_deflate
 from shiftscope.render.raster import render
 from shiftscope.scene import Scene, load_schema
+from shiftscope.store.manifest import list_versions
 from toy import THREE_AND_ONE, thing
 
 ALL = ("rgb", "mask", "depth", "normal")
@@ -160,7 +163,20 @@ def test_colours_survive_the_way_to_light_and_back():
     assert [srgb_table()[round(srgb_to_linear((c, c, c))[0] * 4096)] for c in (0, 87, 173, 255)] == [0, 87, 173, 255]
 
 
-@pytest.mark.parametrize("shape", [(7, 5, 3), (6, 4)])
-def test_png_bytes_decode_to_the_same_pixels(shape):
+@pytest.fixture(params=["isal", "zlib"])
+def deflate(request, monkeypatch):
+    """Each library that PNG is packed with; what is cached of the choice is forgotten."""
+    if request.param == "isal":
+        pytest.importorskip("isal")
+    else:
+        monkeypatch.setitem(sys.modules, "isal", None)  # as if it were not installed
+    load_deflate.cache_clear()
+    yield request.param
+    load_deflate.cache_clear()
+
+
+@pytest.mark.parametrize("shape", [(7, 5, 3), (6, 4), (1, 9, 3)])
+def test_png_bytes_decode_to_the_same_pixels_whatever_packs_them(shape, deflate):
+    assert load_deflate()[0].startswith(f"{deflate} ") and ("png", load_deflate()[0]) in list_versions()
     pixels = np.random.Generator(np.random.PCG64(0)).integers(0, 256, shape, dtype=np.uint8)
     assert (np.asarray(Image.open(io.BytesIO(encode_png(pixels)))) == pixels).all()

@@ -8,7 +8,7 @@ from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
 from shiftscope.geometry.shapes.clevr import COLORS
 from shiftscope.geometry.shapes.superclevr import SIZES, load_vehicle
 from shiftscope.geometry.visibility import FOUR, draw_buffer
-from shiftscope.render.paint import FACET, facets_of, gather_samples, pack_traits
+from shiftscope.render.paint import facets_of, gather_samples, pack_traits
 from shiftscope.render.proxies import MANY, build_proxies
 from shiftscope.render.raster import render
 from shiftscope.scene import Object, Scene
@@ -69,12 +69,11 @@ def test_the_shares_of_a_pixel_add_up_to_one_and_points_are_fewer_than_samples(d
     stage = build_scene_mesh(bodies_of(drawn))
     size = (96, 64)
     buffer = draw_buffer(stage, Camera(), size, FOUR)
-    facets = np.empty((len(stage.triangles), FACET), np.float32)
-    facets_of(stage.normals, stage.triangles, stage.surface_of, pack_traits(stage.bodies), facets)
+    facets = facets_of(stage)
     pixel, triangle = np.zeros((2, 4 * 96 * 64), np.int32)
     weight, places = np.zeros(4 * 96 * 64, np.float32), np.zeros((3, 4 * 96 * 64), np.float32)
     bare = np.zeros((64, 96), np.float32)
-    n = gather_samples(buffer, FOUR, 0, facets, pixel, triangle, weight, places, bare)
+    n, _ = gather_samples(buffer, FOUR, 0, facets, pixel, triangle, weight, places, bare)
     total = bare.reshape(-1) + np.bincount(pixel[:n], weight[:n], 96 * 64)
     assert total == pytest.approx(1)
     assert n < most * int((buffer > 0).sum())

@@ -18,7 +18,7 @@ from .clevr import COLORS, MATERIALS, require_word
 
 FILE = "vehicles.npz"
 STORED = files(__package__).joinpath(FILE)
-GLASS = "_glass"  # windows: dark whatever the colour of the vehicle
+GLASS = "_glass"  # windows: dark, with a tint of the vehicle's colour
 STEPS = 1 << 14  # in one unit
 TURNS = 127  # steps of a normal's component
 
@@ -70,7 +70,7 @@ SIZES = {"large": 3.5, "small": 1.8}  # the diagonal of a vehicle's box, in worl
 TEXTURES = ("none", "dotted", "checkered", "striped")  # the paper's
 DRAWN_TEXTURES = (*TEXTURES, "upright stripes")  # the official generator also has `vstripped`
 WHERE = "the Super-CLEVR vehicles"
-PANE = SurfaceLook((28, 32, 38), "metal")
+PANE, TINT = (20, 26, 34), 0.24  # a window's own sRGB, and how much of the vehicle's colour shows behind it
 
 
 def body(thing: Object) -> Body:
@@ -107,8 +107,15 @@ def _build_look(pairs: Pairs, texture: str) -> SurfaceLook:
 def _build_looks(mesh: Mesh, main: SurfaceLook) -> tuple[SurfaceLook, ...]:
     """Of a vehicle without a part of its own look."""
     return tuple(
-        PANE if name == GLASS else _scale_tone(main, tone) for name, tone in zip(mesh.parts, mesh.tones, strict=True)
+        _tint_pane(main) if name == GLASS else _scale_tone(main, tone)
+        for name, tone in zip(mesh.parts, mesh.tones, strict=True)
     )
+
+
+def _tint_pane(main: SurfaceLook) -> SurfaceLook:
+    """Dark, smooth, and tinted by what is inside, which official pictures show in the vehicle's colour."""
+    r, g, b = (round(own + TINT * c) for own, c in zip(PANE, main.color, strict=True))
+    return SurfaceLook((r, g, b), "metal")
 
 
 @cache

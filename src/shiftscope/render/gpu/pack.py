@@ -16,7 +16,7 @@ from ...geometry.visibility import MOST_LABELS, number_parts, part_labels
 from ...kernels import Bytes, Doubles, Floats, Ints
 from ...scene import Scene
 from ..lighting import find_windows, lamps_of, pack_lamps
-from ..paint import pack_traits
+from ..paint import mesh_facets, pack_traits
 from ..proxies import build_proxies
 from ..surface import pack_looks, texture_frames
 
@@ -183,9 +183,3 @@ class DeviceMeshes:
         import torch
 
         return torch.from_numpy(np.concatenate(arrays)).to(self.device)
-
-
-def mesh_facets(mesh: Mesh) -> Floats:
-    """Each triangle's mean normal and its squared length, as `paint.facets_of` finds them before a turn."""
-    mean = mesh.normals[mesh.triangles].astype(np.float32).sum(axis=1) * np.float32(1 / 3)
-    return np.concatenate([mean, np.sum(mean * mean, axis=1, keepdims=True)], axis=1)

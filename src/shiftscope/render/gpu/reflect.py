@@ -14,6 +14,8 @@ OUTSIDE, BULGE, MIST = tl.constexpr(r.OUTSIDE), tl.constexpr(r.BULGE), tl.conste
 PANELS, FIRST_X, FIRST_Y = tl.constexpr(r.PANELS), tl.constexpr(r.FIRST[0]), tl.constexpr(r.FIRST[1])
 CLEAR, HAZE, GRAZING = tl.constexpr(r.CLEAR), tl.constexpr(r.HAZE), tl.constexpr(r.GRAZING)
 STRIP_AT, STRIP, STRIP_LIGHT = (tl.constexpr(x) for x in (r.STRIP_AT, r.STRIP, r.STRIP_LIGHT))
+BOX_AT, BOX, BOX_RIM = (tl.constexpr(x) for x in (r.BOX_AT, r.BOX, r.BOX_RIM))
+BOX_SIDE, BOX_WIDE, BOX_LIGHT = (tl.constexpr(x) for x in (r.BOX_SIDE, r.BOX_WIDE, r.BOX_LIGHT))
 HORIZON_R, HORIZON_G, HORIZON_B = (tl.constexpr(x) for x in r.HORIZON)
 OVERHEAD_R, OVERHEAD_G, OVERHEAD_B = (tl.constexpr(x) for x in r.OVERHEAD)
 
@@ -80,7 +82,8 @@ def reflect_surroundings(
 @triton.jit
 def _trace_surroundings(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows, metal, polished):
     along = rx * FIRST_X + ry * FIRST_Y
-    panel = 1.0 + PANELS * (along * (4.0 * along * along - 3.0 * (rx * rx + ry * ry)))
+    thrice = along * (4.0 * along * along - 3.0 * (rx * rx + ry * ry))
+    panel = 1.0 + PANELS * thrice
     down = rz < 0
     mist = tl.maximum(1.0 + rz * (1 / MIST), 0.0)
     mist *= mist
@@ -91,10 +94,10 @@ def _trace_surroundings(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows
     depth = eye_z * tl.load(view + 11)
     depth -= dx * tl.load(view + 9) + dy * tl.load(view + 10)
     scale = focal / tl.maximum(depth, 0.5)
-    side = dx * tl.load(view + 3) + dy * tl.load(view + 4)
+    right = dx * tl.load(view + 3) + dy * tl.load(view + 4)
     up = dx * tl.load(view + 6) + dy * tl.load(view + 7)
     up -= eye_z * tl.load(view + 8)
-    gx = tl.load(view + 13) * 0.5 + scale * side - 0.5
+    gx = tl.load(view + 13) * 0.5 + scale * right - 0.5
     gy = tl.load(view + 14) * 0.5 - scale * up - 0.5
     kx = tl.minimum(tl.maximum(gx, 0.0), columns - 1.01)
     ky = tl.minimum(tl.maximum(gy, 0.0), rows - 1.01)
@@ -104,6 +107,9 @@ def _trace_surroundings(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows
     level = (1.0 - rz) * (1.0 - rz)
     beside = tl.maximum(1.0 - tl.abs(rz - STRIP_AT) * (1 / STRIP), 0.0)
     level = tl.where(polished, level * level + STRIP_LIGHT * beside * beside, level)
+    side = tl.minimum(tl.maximum((thrice - BOX_WIDE) * BOX_SIDE, 0.0), 1.0)
+    edge = tl.minimum(tl.maximum((BOX - tl.abs(rz - BOX_AT)) * BOX_RIM, 0.0), 1.0)
+    level += BOX_LIGHT * side * side * edge * edge
     cell = ground + (iy * columns + ix) * 4
     wanted = metal & down
     below = cell + columns * 4

@@ -22,7 +22,7 @@ from ...models.hf import TRUST
 from ...picture import Picture
 from ...prompt import format_prompt
 from ...question import Question
-from ...render.image import encode_png
+from ...render.png import encode_png
 from ...response import TRUTH, parse_response
 from ...scene_graph.subgraph_classifier import ImageArray, SubgraphClassifier, explain_model_errors
 from ...store.response_cache import DiskResponseCache

@@ -67,7 +67,9 @@ class SuperclevrSpec(suites.SuiteSpec):
     )  # a variant for testing only has its test split alone
     seed: int = suites.seed_option()
     size: tuple[int, int] = suites.size_option(
-        "Width and height in pixels; else 480x320, or what the given scenes say.", default=""
+        "Width and height in pixels, or 'paper': 640x480; else 480x320, or what the given scenes say.",
+        default="",
+        paper=(640, 480),
     )
     questions: int = option(10, "Questions about vehicles, per image.", min=0)
     part_questions: int = option(10, "Questions about parts, per image.", min=0)  # none without parts
