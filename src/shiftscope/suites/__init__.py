@@ -111,8 +111,9 @@ class SuiteSpec:
         """The JSON that names the data."""
         return self.identify() | self.write_fields()
 
-    def identify(self) -> dict[str, Any]:
-        return {"suite": self.suite, "version": self.version}
+    def identify(self, version: int | None = None) -> dict[str, Any]:
+        """What data of today's version or an earlier one depend on besides the fields."""
+        return {"suite": self.suite, "version": version or self.version}
 
     def write_fields(self) -> dict[str, Any]:
         """The fields as JSON; None is left out."""

@@ -137,8 +137,9 @@ def hash_train_data(suite: str, trained: Any, scale: Any, version: int | None = 
 
 
 def _build_spec(domain: Any, scale: Any, version: int | None) -> dict[str, Any]:
-    spec: dict[str, Any] = domain.build_spec(scale).spec()
-    return spec if version is None else spec | {"version": version}
+    made = domain.build_spec(scale)
+    spec: dict[str, Any] = made.spec() | made.identify(version)
+    return spec
 
 
 def build_transfer_matrix(

@@ -48,6 +48,9 @@ class VisualLevel(StrEnum):
     HARD = "hard"
 
 
+EARLIER_MESHES = {2: "d493da1144742b7bb55d6cb77a4a3387"}  # by the version of the data that they were drawn in
+
+
 @dataclass(frozen=True, slots=True)
 class SuperclevrSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "superclevr"
@@ -120,8 +123,10 @@ class SuperclevrSpec(suites.SuiteSpec):
         at = find_variant(self.visual).name  # the default, at this visual level
         return replace(self, variant=at, concepts=None)
 
-    def identify(self) -> dict[str, Any]:
-        return {"suite": self.suite, "version": self.version, "meshes": vehicles_digest()}
+    def identify(self, version: int | None = None) -> dict[str, Any]:
+        given = version or self.version
+        meshes = EARLIER_MESHES.get(given) or vehicles_digest()
+        return {"suite": self.suite, "version": given, "meshes": meshes}
 
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> Self:
