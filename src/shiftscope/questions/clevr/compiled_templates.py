@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import UserError, did_you_mean
 from ...scene_table import WORD
 from ...schema import Schema, Words
-from .template import APART, MANY, NAMED, OTHER, OUT_NEQ, OUTSIDE, TOKEN, UNLIKE, Template, suggest_description
+from .template import APART, MANY, NAMED, NOUN, OTHER, OUT_NEQ, OUTSIDE, TOKEN, UNLIKE, Template, suggest_description
 from .vocabulary import Numbers, SlotVocabulary, Truths
 from .wording import ANOTHER
 
@@ -79,9 +79,9 @@ OPS = (
 # fits a set's words is not left out of it, two sets are not worded alike, its owners can have such parts, no chain of
 # relations leads back into it; where the text has "other", the thing that the others are like is one of them, and
 # perhaps called so. A part's words are true of the picture, too; where a vehicle's parts are counted, there may be
-# several; not both of two numbers are zero; there are two things at least.
+# several; not both of two numbers are zero; there are two things at least; a slot is filled.
 DIFFER, WORDS_APART, WORDS_LEAVE, WORDS_ALIKE, CAN_HAVE, NO_WAY_BACK, ONE_OF_THEM, PICTURED, SEVERAL = range(9)
-NOT_ZERO, TWO = range(9, 11)
+NOT_ZERO, TWO, SAID = range(9, 12)
 RULES = {OUT_NEQ: DIFFER, APART: WORDS_APART, OUTSIDE: WORDS_LEAVE, UNLIKE: WORDS_ALIKE, MANY: TWO}
 FIELDS = ("op", "first", "second", "column", "relation", "single", "on_parts", "needs", "empty", "drops")
 
@@ -223,6 +223,8 @@ class _TemplateCompiler:
             if c.type in RULES and max(int(p) for p in c.params) == at:
                 place = self.ended if c.type in (OUT_NEQ, MANY) else self.begun
                 found.append([RULES[c.type], *(place[int(p)] for p in (*c.params, 0)[:2]), 0])
+            if c.type == NOUN and c.params[0] == at:
+                found.append([SAID, self.list_slots(at)[self.vocabulary.nouns[0]], 0, 0])
         found += [[WORDS_LEAVE, self.begun[at], self.ended[i], 0] for i in sorted(self.known[at].without)]
         n = self.template.nodes[at]
         f = n.meaning

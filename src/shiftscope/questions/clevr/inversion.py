@@ -56,7 +56,7 @@ class TemplateInverter:
         self.vocabulary = compile_templates(templates.templates, schema, templates.synonyms).vocabulary
         self.lexicon = Lexicon(schema, templates.synonyms)
         self.texts: list[tuple[Template, TemplateProgramBuilder, tuple[TextItem, ...]]] = []
-        self._known: dict[tuple[str, bool, bool, bool, str, str, str, str], PhraseTable] = {}
+        self._known: dict[tuple[str, bool, bool, bool, str, str, str], PhraseTable] = {}
         for template in templates.templates:
             maker = TemplateProgramBuilder(template, self.vocabulary)
             on_parts = find_part_slots(template)
@@ -95,7 +95,7 @@ class TemplateInverter:
                 before, name, several, ending, after = found.groups("")
                 slot = template.find_slot(name)
                 attribute, part, never = template.params[slot].attribute, slot in on_parts, slot in template.empty_slots
-                key = (attribute, part, never, bool(several), template.plain_noun, before, ending, after)
+                key = (attribute, part, never, bool(several), before, ending, after)
                 if key not in self._known:
                     self._known[key] = self._list_phrases(*key)
                 noun = attribute == noun_attribute(schema.part_attributes if part else schema.attributes)
@@ -106,20 +106,19 @@ class TemplateInverter:
         return tuple(items)
 
     def _list_phrases(
-        self, attribute: str, part: bool, never: bool, several: bool, blank: str, before: str, ending: str, after: str
+        self, attribute: str, part: bool, never: bool, several: bool, before: str, ending: str, after: str
     ) -> PhraseTable:
         schema, names, covers = self.vocabulary.schema, self.vocabulary.names, self.vocabulary.covers
         terms: dict[int, str] = {}
-        plain: Words = ()
         if attribute == RELATION:
             terms = dict(enumerate(schema.relations))
         elif not never:
             column = self.vocabulary.columns.index((attribute, part))
             terms = {c: names[c] for c in self.vocabulary.terms(column)}
         if attribute == noun_attribute(schema.part_attributes if part else schema.attributes):
-            plain = (PART,) if part else (THING, blank)[: 1 + several]
+            terms[EMPTY_SLOT] = PART if part else THING
         said: dict[Words, list[int]] = {}
-        for code, term in (*terms.items(), *((EMPTY_SLOT, word) for word in plain)):
+        for code, term in terms.items():
             for way in self.lexicon.list_accepted_phrases(term):
                 for form in (plural(way), f"{way}s") if several else (way,):
                     said.setdefault(tokenize_question(f"{before}{form}{ending}{after}"), []).append(code)

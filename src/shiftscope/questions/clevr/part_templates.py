@@ -56,7 +56,8 @@ def list_part_count_templates(schema: Schema) -> TemplateSketches:
     for end in ("count", "exist"):
         sketch = TemplateBuilder(schema)
         sketch.describe_parts_of(f"partfilter_{end}", 1, sketch.add_node("scene"))
-        yield COUNT_FILE, sketch, texts[end]
+        noun = generic_noun(schema)
+        yield COUNT_FILE, sketch, fill_texts(texts[end], thing=noun, things=plural(noun))
     for related in (False, True) if schema.relations else (False,):
         for end in ("count", "exist"):
             sketch = TemplateBuilder(schema)

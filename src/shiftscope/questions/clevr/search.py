@@ -24,6 +24,7 @@ from .compiled_templates import (
     OPEN_SLOT,
     OPS,
     PICTURED,
+    SAID,
     SEVERAL,
     TWO,
     WORDS_ALIKE,
@@ -372,6 +373,8 @@ def check_rules(k, begin, steps, said, rules, rule_start, opposite, can_have, va
             broken = register[i] == ZERO and register[j] == ZERO
         elif kind == SEVERAL:
             broken = values[i] >= 0 and can_have[values[i], values[i]]
+        elif kind == SAID:
+            broken = values[i] < 0
         elif kind == PICTURED:
             color = values[j] if j >= 0 else -1
             name = values[rules[r, 3]] if rules[r, 3] >= 0 else -1

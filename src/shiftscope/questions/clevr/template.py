@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from ...english.synonyms import THING
 from ...errors import UserError, did_you_mean
 from ...lang.check import plan_program
 from ...lang.program import Node, Program, ProgramError, node
@@ -102,8 +101,8 @@ OUT_NEQ = "OUT_NEQ"  # the two nodes give different things
 # Ours, of two nodes that describe: by the words alone, neither contains the other; the second does not contain the
 # first; they are not worded alike; what the first calls its things, the second calls its own where "other" is said.
 APART, OUTSIDE, UNLIKE, NAMED = "APART", "OUTSIDE", "UNLIKE", "NAMED"
-MANY = "MANY"  # the node gives two things or more (ours)
-CONSTRAINTS = (NULL, OUT_NEQ, APART, OUTSIDE, UNLIKE, NAMED, MANY)
+MANY, NOUN = "MANY", "NOUN"  # ours: the node gives two things or more; its description has a noun
+CONSTRAINTS = (NULL, OUT_NEQ, APART, OUTSIDE, UNLIKE, NAMED, MANY, NOUN)
 RELATION = "relation"
 OTHER = "other"  # a word of a text that goes where the descriptions already differ
 MAX_SLOTS = 62  # so that the set of filled ones is one machine word
@@ -164,7 +163,6 @@ class Template:
     nodes: tuple[TemplateNode, ...]
     constraints: tuple[TemplateConstraint, ...] = ()
     long_texts: tuple[str, ...] = field(default=(), compare=False)  # with places for clauses, `{+<S> that are}`
-    plain_noun: str = field(default=THING, compare=False)  # for several things whose description has no noun
 
     @property
     def location(self) -> str:
@@ -258,11 +256,11 @@ def _list_troubles(template: Template) -> Iterator[str]:
         elif rule == NULL and (len(params) != 1 or params[0] not in names):
             yield f"NULL takes one declared slot, got {list(params)}"
         elif rule != NULL:
-            size = 1 if rule == MANY else 2
+            size = 1 if rule in (MANY, NOUN) else 2
             if len(params) != size or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
                 yield f"{rule} takes the number{'s of two nodes' if size == 2 else ' of a node'}, got {list(params)}"
-            if rule in (APART, NAMED) and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
-                yield f"{rule} takes two nodes that describe"
+            if rule in (APART, NAMED, NOUN) and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
+                yield f"{rule} takes {'two nodes' if size == 2 else 'a node'} that describe{'s' if size == 1 else ''}"
     for text in template.texts:
         yield from _list_text_troubles(text, names)
     try:

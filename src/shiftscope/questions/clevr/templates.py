@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...english.inflection import plural
-from ...english.synonyms import THING, generic_noun, noun_attribute
+from ...english.synonyms import generic_noun, noun_attribute
 from ...english.word_lists import word_table
 from ...schema import Attribute, Schema
 from .template import (
     APART,
     NAMED,
+    NOUN,
     NULL,
     OUT_NEQ,
     OUTSIDE,
@@ -35,7 +36,6 @@ DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
 CLAUSE_PLACE, CLAUSE_START = re.compile(r" ?\{\+\d [^}]*\}"), re.compile(r"\{\+(\d) ")
 AND_FILE, OR_FILE, SAME_FILE = "single_and.json", "single_or.json", "same_relate.json"
 LONG_CHAIN = 3  # relations of a phrase that is long enough without "that is"
-ONE = "one"  # for a thing whose description has no noun, after "how many things are either"
 HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
 
 
@@ -67,7 +67,6 @@ class TemplateBuilder:
         self.slots: dict[str, TemplateSlot] = {}
         self.nodes: list[TemplateNode] = []
         self.constraints: list[TemplateConstraint] = []
-        self.plain_noun = THING
 
     def add_node(self, function: str, *inputs: int, slots: Sequence[str] = ()) -> int:
         """Add a node; its number."""
@@ -161,7 +160,6 @@ class TemplateBuilder:
             nodes=tuple(self.nodes),
             constraints=tuple(self.constraints),
             long_texts=tuple(DESCRIPTION.sub(spell_description, CLAUSE_START.sub(spell_noun, text)) for text in texts),
-            plain_noun=self.plain_noun,
         )
 
 
@@ -261,7 +259,8 @@ def list_number_templates(schema: Schema) -> TemplateSketches:
         if left and not schema.relations:
             continue
         for function, texts in get_texts("number").items():
-            sketch, one, two = _describe_two(schema, "filter_count", left, right, "{Ns}", "[that are] ")
+            link = "that are " if left and not right else "[that are] "  # or the place could be that of both
+            sketch, one, two = _describe_two(schema, "filter_count", left, right, "{Ns}", link)
             _tell_apart(sketch, one, two)
             sketch.add_node(function, one.node, two.node)
             yield "compare_integer.json", sketch, fill_texts(texts, A=one.phrase, B=two.phrase)
@@ -305,7 +304,9 @@ def list_or_templates(schema: Schema) -> TemplateSketches:
 def _build_or_count(schema: Schema, left: bool, right: bool) -> tuple[str, TemplateBuilder, list[str]]:
     sketch, one, two = _build_union(schema, left, right)
     sketch.add_node("count", len(sketch.nodes) - 1)
-    sketch.plain_noun, things = ONE, plural(generic_noun(schema))
+    for described in (one, two):  # how many things are either small things or …
+        sketch.require(NOUN, described.node)
+    things = plural(generic_noun(schema))
     if right and not left:  # in "either cubes or balls left of the cone" both could be left of it
         one, two = two, one
     return OR_FILE, sketch, fill_texts(get_texts("or")["count"], A=one.phrase, B=two.phrase, things=things)

@@ -5,7 +5,7 @@ of its optional words, with and without "other".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -89,12 +89,6 @@ class QuestionWording:
         self.cuts = tuple(self._tokenize_text(text) for text in template.texts)
         self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
         self._flat: dict[tuple[int, int, bool, bool], FlatText] = {}
-        self._plain: list[tuple[int, list[int]]] = []  # slots of nouns that a plain one may stand for, and their others
-        if template.plain_noun != THING:
-            of = self._phrases.described
-            nouns = [t.slot for t in self.cuts[0].tokens if isinstance(t, WordingSlot) and t.several]
-            self._plain = [(noun, [slot for slot in of if of[slot] == of[noun]]) for noun in nouns]
-            self._in_full = QuestionWording(replace(template, plain_noun=THING), vocabulary, lexicon)
 
     def __call__(
         self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, Clause] | None = None
@@ -126,8 +120,6 @@ class QuestionWording:
         return capitalize_first("".join(pieces)), spans
 
     def _choose_tokens(self, values: list[int], dice: int, other: bool | None, marked: bool) -> FlatText:
-        if self._plain and self._misleads(values):
-            return self._in_full._choose_tokens(values, dice, other, marked)
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
         kept = _draw_option_bits(dice, len(cut.options))
@@ -143,15 +135,6 @@ class QuestionWording:
         if flat is None:
             flat = self._flat[key] = _flatten_tokens(cut, kept, other, marked)
         return flat
-
-    def _misleads(self, values: list[int]) -> bool:
-        """Whether the plain noun would stand alone, or for a noun before it: in "cubes or red ones" all are cubes."""
-        named = False
-        for noun, slots in self._plain:
-            if values[noun] < 0 and (named or all(values[slot] < 0 for slot in slots)):
-                return True
-            named = named or values[noun] >= 0
-        return False
 
     def _tokenize_text(self, text: str) -> TokenizedText:
         tokens: list[WordingToken] = []
@@ -189,8 +172,7 @@ class QuestionWording:
         schema, on_parts = self.vocabulary.schema, slot in self.on_parts
         blank: PhraseChoices = ((), 0)
         if attribute == noun_attribute(schema.part_attributes if on_parts else schema.attributes):
-            thing = self.template.plain_noun if several else THING
-            blank = _list_phrases(self.lexicon.get_forms(PART if on_parts else thing), several, ending)
+            blank = _list_phrases(self.lexicon.get_forms(PART if on_parts else THING), several, ending)
         names = schema.relations if attribute == RELATION else self.vocabulary.names
         ways = (*_list_all_phrases(names, self.lexicon, several, ending), blank, blank)
         return WordingSlot(slot, ways, several, ending)

@@ -62,7 +62,7 @@ def says(text, schema, part):
     """What the words of a phrase may say: a set of terms for each word, leading words and plain nouns left out."""
     known, lexicon = terms_by_word(schema, part), Lexicon(schema)
     forms = lexicon.get_forms(PART if part else THING)
-    plain = {w.lower() for w in (*forms.one, *forms.several)} | LEADING | {"ones"}
+    plain = {w.lower() for w in (*forms.one, *forms.several)} | LEADING
     words, found, at = re.sub(r"\b(repainted)\b", "", text.lower()).split(), [], 0
     while at < len(words):
         size = next((n for n in range(4, 0, -1) if " ".join(words[at : at + n]) in known), 0)

@@ -17,7 +17,6 @@ from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, pad_rows
 NONE = -1
 KINDS = (OBJECTS, PARTS)  # what a filter filters
 THINGS = ("thing", "things", "object", "objects", "vehicle", "vehicles")  # nouns that no filter is for
-BARE = (*THINGS, "ones")  # the same, also where they are not drawn
 LONGEST_NOUN = 3  # words after the first
 
 Random = torch.Generator | None  # None: torch's own
@@ -49,7 +48,7 @@ class DescriptionTables(TableModule):
             term=term,  # [word] the value it spells
             rank=rank,  # [word] the place of that value's attribute in a description
             spells=torch.from_numpy(v.word_terms()) > 0,  # [word, term] whether the word helps to spell it
-            plain=mark_words(v, *BARE),
+            plain=mark_words(v, *THINGS),
             token_term=token_term,  # [token] the value it filters by
             token_rank=token_rank,
             token_kind=token_kind,

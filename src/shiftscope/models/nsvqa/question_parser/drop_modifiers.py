@@ -12,7 +12,7 @@ from ....lang.op import OBJECTS
 from ....questions.clevr.template import OTHER
 from ....questions.clevr.wording import ANOTHER
 from ....rng import derive
-from .add_modifiers import BARE, LONGEST_NOUN, NONE, THINGS, DescriptionTables, Random, mark_tokens, mark_words
+from .add_modifiers import LONGEST_NOUN, NONE, THINGS, DescriptionTables, Random, mark_tokens, mark_words
 from .tokens import AGAIN
 from .vocabulary import PAD, UNKNOWN, ParserVocabulary
 
@@ -56,7 +56,7 @@ class ModifierDropper(DescriptionTables):
         articles = [article(written.get(w, w)) if w.isalpha() else "" for w in v.words]
         self.register_tables(
             code=torch.from_numpy(random.integers(CODES, size=len(v.terms))),  # [term]
-            bare=mark_words(v, *BARE, PART, PART + "s"),  # nouns that no filter is for
+            bare=mark_words(v, *THINGS, PART, PART + "s"),  # nouns that no filter is for
             # [noun, 2] words for one and for several; an unknown plural is read as its singular
             things=torch.tensor([pair for pair in things if UNKNOWN not in pair], dtype=torch.long).view(-1, 2),
             several=_mark_plurals(v),
