@@ -52,14 +52,17 @@ def format_program(program: Program) -> str:
     letters = (f"{c}{k or ''}" for k in count() for c in "abcdefghijklmnopqrstuvwxyz")
     names = (x for x in letters if x not in all_ops() and not any(x in n.params for n in nodes))
     said: list[str] = []  # of each node, how others refer to it
+    depth: list[int] = []  # ops inside each other in that
     lines: list[str] = []
     for i, n in enumerate(nodes):
         text = format_call(n, [said[j] for j in n.inputs]) if uses[i] else ""
-        if uses[i] > 1 and n.inputs:
+        deep = 1 + max((depth[j] for j in n.inputs), default=0)
+        if n.inputs and (uses[i] > 1 or (uses[i] and deep == MAX_DEPTH)):
             name = next(names)
             lines.append(f"{name} = {text}")
-            text = name
+            text, deep = name, 0
         said.append(text)
+        depth.append(deep)
     return "; ".join([*lines, said[-1]])
 
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from random_programs import generate_random_program
 from shiftscope.lang.exec.packed import PACKED_OPS
-from shiftscope.lang.program import Program, ProgramError
+from shiftscope.lang.program import Node, Program, ProgramError
 from shiftscope.lang.text import format_program, parse_program
 from shiftscope.rng import derive
 from shiftscope.schemas import superclevr
@@ -102,3 +102,11 @@ def test_canonical_order_is_depth_first_and_drops_what_is_unused():
     assert format_program(listed) == "intersect(filter(scene(), color=red), scene())"
     assert parse_program(format_program(listed)) == listed.canonicalize()
     assert len(listed.canonicalize()) == 4
+
+
+def test_what_is_nested_deeply_gets_names():
+    nodes = [Node("scene")]
+    for k in range(0, 450, 3):
+        nodes += [Node("filter", (k,), ("color", "red")), Node("unique", (k + 1,)), Node("relate", (k + 2,), ("left",))]
+    program = Program((*nodes, Node("count", (len(nodes) - 1,))))
+    assert parse_program(format_program(program)).canonicalize() == program.canonicalize()

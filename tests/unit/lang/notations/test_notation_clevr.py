@@ -99,7 +99,7 @@ def test_nodes_in_any_order_come_back_in_that_order():
         ([entry("scene"), 7], "node 1 must have a function (or type)"),
         ([entry("scene"), {"function": "count", "inputs": [0], "value_inputs": [], "wat": 1}], "unknown field 'wat'"),
         ([], "at least one node"),
-        ([entry("scene")] * 500, "a program of 500 nodes"),
+        ([entry("scene")] * 600, "a program of 600 nodes"),
     ],
 )  # fmt: skip
 def test_a_malformed_program_is_refused_with_its_node(listed, why):
