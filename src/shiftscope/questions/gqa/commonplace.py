@@ -64,7 +64,7 @@ def is_about_body(subject: str, target: str, place: str) -> bool:
     return place in _ON_A_BODY and ((is_person(target) and not is_person(subject)) or is_worn(target))
 
 
-def _is_fixed(name: str) -> bool:
+def is_fixed(name: str) -> bool:
     spread = grammatical_number(name) == "mass" or is_kind(name, "place") or is_kind(name, "plant")
     return spread or name in FIXED or name in THE
 
@@ -77,7 +77,7 @@ def can_be(subject: str, relation: str, target: str) -> bool:
         return False
     if predicate.verb != "have" and any(end.rpartition(" ")[2] in OWN_PARTS for end in (subject, target)):
         return False  # whose hand is it that holds a cup?
-    if predicate.rest in SIDEWAYS and (_is_fixed(subject) or _is_fixed(target)):
+    if predicate.rest in SIDEWAYS and (is_fixed(subject) or is_fixed(target)):
         return False
     verb = predicate.rest.partition(" ")[0]
     if verb in _OF_THE_LIVING and not is_alive(subject):

@@ -7,10 +7,11 @@ holding the snake on a bed?") and parts and clothes of nobody. Asked where quest
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 from ...answer import Answer
 from ...english.inflection import plural
-from ...english.nouns import OWN_PARTS, THE, is_alive, is_kind, is_worn
+from ...english.nouns import ALWAYS_SEVERAL, OWN_PARTS, THE, grammatical_number, is_alive, is_kind, is_worn
 from ...english.relations import PLACES, find_base_verb, parse_relation
 from ...english.word_lists import word_set, word_table
 from ...lang.notations.gqa.steps import VERIFY_REL
@@ -32,6 +33,8 @@ def is_sound(program: Program, text: str, answer: Answer | None) -> bool:
     words = text.lower().rstrip("?").replace(",", "").split()
     verbs = [word for word in words if word.endswith("ing") and find_base_verb(word)]
     root = program.root
+    if any(one == other for one, other in pairwise(words)):  # is the light light green?
+        return False
     if len(set(verbs)) < len(verbs) and root.op not in ("and", "or"):
         return False
     if root.op in ("query", "choose") and answer in (THE if root.params[0] == "name" else _VAGUE):
@@ -72,7 +75,7 @@ def _is_part_sound(part: Node, things: list[ObjectDescription], answer: Answer |
     if part.op == "choose_relation":
         return not any(thing.link for thing in things)
     if part.op == "exist":
-        return all(thing.link is None or _can_be_followed(part, thing.link) for thing in things)
+        return all(thing.link is None or _can_be_followed(part, thing.name, thing.link) for thing in things)
     return True
 
 
@@ -90,12 +93,13 @@ def _can_end(link: DescriptionLink) -> bool:
     return link.relation in _ENDING_BARE and not fixed
 
 
-def _can_be_followed(part: Node, link: DescriptionLink) -> bool:
-    """Whether what is said of the other thing can follow it: not where a clause ends in a place already."""
-    if link.subject or link.other.link is None:
-        return True
+def _can_be_followed(part: Node, name: str, link: DescriptionLink) -> bool:
+    """Whether what is said of the other thing can follow it: not where a clause ends in a place already, nor trees."""
     predicate = parse_relation(link.relation)
-    return part.note("said") == VERIFY_REL and predicate is not None and predicate.manner != 0
+    said, bare = part.note("said") == VERIFY_REL, predicate is not None and predicate.manner == 0
+    if said and bare and grammatical_number(name) == "several" and grammatical_number(link.other.name) == "one":
+        return name in ALWAYS_SEVERAL or name == "skis"  # but not in trees
+    return link.subject or link.other.link is None or (said and not bare)
 
 
 def _list_names(thing: ObjectDescription) -> Iterator[str]:

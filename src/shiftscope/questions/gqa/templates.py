@@ -40,8 +40,8 @@ from ...lang.program import Program
 from ...question import Provenance, Question
 from ...scene import Scene
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity
-from .commonplace import can_be
-from .plausibility import is_spatial_relation, is_state
+from .commonplace import can_be, is_fixed
+from .plausibility import NOT_EXCLUSIVE, is_spatial_relation, is_state
 from .sampler import (
     GqaSampler,
     NothingToDraw,
@@ -148,9 +148,11 @@ def draft_choose_rel(d: GqaSampler) -> GqaDraft:
     held = [t.relation for t in d.view.ties[thing] if t.subject and t.other == tie.other]
 
     def fits(relation: str) -> bool:
+        if not any({relation, tie.relation} <= some for some in OPPOSITES):
+            return False
         subjects, targets = (d.words.names.get((relation, end), {}) for end in (True, False))
-        known = subject in subjects and name in targets and can_be(subject, relation, name)
-        return known and any({relation, tie.relation} <= some for some in OPPOSITES)
+        known = subject in subjects and name in targets and not is_fixed(subject) and not is_person(name)
+        return can_be(subject, relation, name) and (known or relation in NOT_EXCLUSIVE - {"under", "next to"})
 
     other = attempt(lambda: d.draw_rival_word("relation", tie.relation, held, d.words.relations, fits))
     description = d.view.describe(d.draw, thing, away=frozenset({tie.other}))

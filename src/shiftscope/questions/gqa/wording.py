@@ -201,10 +201,12 @@ def _write_conjunction(program: Program, n: Node) -> str:
     same = first.op == second.op == "verify" and first.params == second.params
     if same or (first.op == second.op == "exist" and not (first.note("said") or second.note("said"))):
         things = [_require_description(program, m.inputs[0]) for m in (first, second)]
-        if same:
+        if same and (n.op == "and" or _is_plural(things[0]) == _is_plural(things[1])):
             start = "are both" if n.op == "and" else _be_form(things[0])
             return f"{start} {f' {n.op} '.join(map(write_phrase, things))} {_get_predicate_words(*first.params)}"
-        if not any(thing.link for thing in things):  # else what follows could be of both: "a cat or a dog on a mat"
+        if not same and not any(
+            thing.link for thing in things
+        ):  # else what follows could be of both: "a cat or a dog on a mat"
             return _ask_existence(things, n.op)
     return f", {n.op} ".join(_write_question(program, i) for i in n.inputs)
 
