@@ -59,6 +59,7 @@ from .soundness import OF_SOMETHING, is_sound
 from .wording import DescriptionLink, GqaProgramBuilder, ObjectDescription, Unsayable, question_text
 
 OPPOSITES = tuple(map(frozenset, word_table("gqa", "opposites").values()))  # relations of which only one can hold
+BACKDROP = word_set("gqa", "backdrop")
 AMBIGUOUS = word_set("gqa", "ambiguous")  # an animal, or a thing on a desk
 GqaDraft = tuple[Program, Answer]  # a question's program, and the answer that it was made to have
 
@@ -120,7 +121,9 @@ def draft_choose_name(d: GqaSampler) -> GqaDraft:
     options = d.find_rival_names(tie, thing)
 
     def fits(other: str) -> bool:
-        return is_person(other) == is_person(name) and takes_same_article(other, name)
+        ends = (other, d.view.names[tie.other]) if tie.subject else (d.view.names[tie.other], other)
+        same = is_person(other) == is_person(name) and takes_same_article(other, name)
+        return same and can_be(ends[0], tie.relation, ends[1])
 
     other = d.draw_rival_word("object", name, d.view.names, options, fits)
     return ask_of_one(description, name, "choose", "name", *d.shuffle_pair(name, other))
@@ -157,6 +160,8 @@ def draft_choose_rel(d: GqaSampler) -> GqaDraft:
     other = attempt(lambda: d.draw_rival_word("relation", tie.relation, held, d.words.relations, fits))
     description = d.view.describe(d.draw, thing, away=frozenset({tie.other}))
     if description is None or other is None or not is_spatial_relation(tie.relation) or d.view.names.count(name) != 1:
+        raise NothingToDraw
+    if any(is_kind(one, "place") or one in BACKDROP for one in (subject, name)):
         raise NothingToDraw
     builder = GqaProgramBuilder()
     one = builder.add_unique(description)
