@@ -83,6 +83,12 @@ def is_plural_noun(name: str) -> bool:
     return grammatical_number(name) == "several"
 
 
+def takes_same_article(one: str, other: str) -> bool:
+    """Whether the two read alike after an article: a man or a boy, men or boys; not a man or boys."""
+    same = grammatical_number(one) == grammatical_number(other)
+    return same and all((one in some) == (other in some) for some in (BARE, THE, THE_AFTER))
+
+
 def is_countable(name: str) -> bool:
     """Whether "how many" goes with it, and one node of a graph is one of them."""
     return grammatical_number(name) == "one" and name not in THE

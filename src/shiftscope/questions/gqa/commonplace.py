@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from ...english.inflection import list_singulars
 from ...english.nouns import (
     ALWAYS_SEVERAL,
     GAMES,
@@ -24,9 +25,12 @@ _ALWAYS_THERE = {where: frozenset(things) for where, things in word_table("gqa",
 _NOT_IN = word_set("nouns", "not in") | word_set("gqa", "not in")
 _OF_THE_LIVING = word_set("relations", "of the living")
 SIDEWAYS = ("to the left of", "to the right of")
-_FIXED = word_set("gqa", "fixed")
+FIXED = word_set("gqa", "fixed")
 _ONE_EACH = word_set("gqa", "one each")
 _ON_A_BODY = word_set("gqa", "on a body")
+_NOT_SAT_ON = word_set("gqa", "not sat on")
+_NOT_DRIVEN = word_set("gqa", "not driven")
+_NOT_ON = word_set("gqa", "not on")
 _OF_SEVERAL = word_set("gqa", "of several")
 
 
@@ -60,9 +64,9 @@ def is_about_body(subject: str, target: str, place: str) -> bool:
     return place in _ON_A_BODY and ((is_person(target) and not is_person(subject)) or is_worn(target))
 
 
-def _is_fixed(name: str) -> bool:
+def is_fixed(name: str) -> bool:
     spread = grammatical_number(name) == "mass" or is_kind(name, "place") or is_kind(name, "plant")
-    return spread or name in _FIXED or name in THE
+    return spread or name in FIXED or name in THE
 
 
 @lru_cache(maxsize=65_536)
@@ -73,24 +77,29 @@ def can_be(subject: str, relation: str, target: str) -> bool:
         return False
     if predicate.verb != "have" and any(end.rpartition(" ")[2] in OWN_PARTS for end in (subject, target)):
         return False  # whose hand is it that holds a cup?
-    if predicate.rest in SIDEWAYS and (_is_fixed(subject) or _is_fixed(target)):
+    if predicate.rest in SIDEWAYS and (is_fixed(subject) or is_fixed(target)):
         return False
     verb = predicate.rest.partition(" ")[0]
     if verb in _OF_THE_LIVING and not is_alive(subject):
         return False
     if predicate.rest == "playing" and target not in GAMES and not is_kind(target, "instrument"):
         return False
-    if predicate.rest == "driving" and not is_kind(target.rpartition(" ")[2], "vehicle"):
+    head = target.rpartition(" ")[2]
+    if predicate.rest == "driving" and (not is_kind(head, "vehicle") or head in _NOT_DRIVEN):
         return False
     if predicate.rest.rpartition(" ")[2] == "in" and target in _NOT_IN:
         return False
     if predicate.rest in ("using", "holding") and is_worn(target) and target.rpartition(" ")[2] in ALWAYS_SEVERAL:
         return False
-    if is_plural_noun(target):
-        return True
+    if predicate.rest == "sitting on" and is_person(subject) and head in _NOT_SAT_ON:
+        return False
+    if predicate.rest.rpartition(" ")[2] == "on" and not is_person(subject) and head in _NOT_ON:
+        return False
+    if is_plural_noun(target):  # nor does one man hold umbrellas
+        return is_many(subject) or not is_person(subject) or _ONE_EACH.isdisjoint(list_singulars(head))
     if grammatical_number(target) == "mass":
         return predicate.rest not in _OF_SEVERAL
-    shared = target.rpartition(" ")[2] in _ONE_EACH or (is_worn(target) and predicate.rest in ("wearing", "in"))
+    shared = head in _ONE_EACH or (is_worn(target) and predicate.rest in ("wearing", "in"))
     return predicate.rest not in _OF_SEVERAL and not (shared and is_person(subject) and is_many(subject))
 
 

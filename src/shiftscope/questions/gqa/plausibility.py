@@ -3,6 +3,7 @@
 What goes together in the graphs is counted in `scene_view.GqaVocabulary`; what words alone tell is in `commonplace`.
 """
 
+from ...english.inflection import plural
 from ...english.nouns import OWN_PARTS, THE, THE_AFTER, grammatical_number, is_kind, is_person, is_worn
 from ...english.relations import PLACES, parse_relation
 from ...english.word_lists import word_list, word_set
@@ -30,12 +31,12 @@ def is_worth_asking(view: SceneView, thing: int, tie: ObjectRelation) -> bool:
         or predicate.rest in _NO_OPENING
         or is_always_so(name, other)
         or OWN_PARTS.intersection(heads)
-        or heads[0] == heads[1]
+        or plural(heads[0]) == plural(heads[1])
     ):
         return False
     if is_about_body(*((name, other) if tie.subject else (other, name)), predicate.rest):
         return False  # what is on the man; what he is in
-    if tie.subject and predicate.rest in _VERTICAL and is_kind(name, "place"):
+    if tie.subject and predicate.rest in _VERTICAL and (is_kind(name, "place") or is_person(other) or other in THE):
         return False
     if tie.subject:  # not what is filled with the snow, nor what lines the street
         ends = tie.relation.endswith((" of", " with")) and tie.relation not in PLACES
@@ -43,7 +44,7 @@ def is_worth_asking(view: SceneView, thing: int, tie: ObjectRelation) -> bool:
         return not ends and (covers or not predicate.verb)
     if predicate.verb or name in THE or other in THE or other in _LYING_ABOUT:
         return False
-    if predicate.rest in _VERTICAL and is_person(name):  # whom the skateboard is under
+    if predicate.is_place and is_person(name) and not is_person(other):  # whom the skateboard is under
         return False
     if not _can_end(predicate.rest):
         return False

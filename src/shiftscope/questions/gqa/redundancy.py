@@ -5,13 +5,14 @@ After Li et al. (2023), section 5.3, Table 3. An operation is a filter, or a rel
 to it. It is redundant if without it every set of objects that the rest of the program goes on with is the same, found
 by running both programs. Never taken out: what is being asked, a name, the last word of a description, and all that is
 said of whom or what one asks for ("who is in the picture?" is no question about the one who is riding). A region of a
-picture does not tell what is absent, so there the last relation of what may exist stays, too. All removals of all
+picture does not tell what is absent, so there the last relation of what may exist stays, too. Nor is taken out what
+would leave a question that answers itself, or one that was asked of the picture before. All removals of all
 questions stand in one seeded order; at level p the first p% of them are done, each on what the earlier ones left; at
 100 nothing redundant is left. A question of level p names that of level 0 in its note `twin`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from ...lang.execution_world import ExecutionWorld
 from ...lang.notations.gqa.steps import VERIFY_REL
 from ...lang.program import Node, Program, node
 from ...question import Question
+from .soundness import is_sound
 from .wording import question_text, read_description
 
 WORDS = ("filter", "exclude")
@@ -52,8 +54,13 @@ def list_removable(program: Program) -> tuple[int, ...]:
     )
 
 
-def remove_if_redundant(program: Program, at: int, world: ExecutionWorld) -> ProgramCut | None:
-    """The program without the operation, if that refers to the same things and has the same answer."""
+def remove_if_redundant(
+    program: Program, at: int, world: ExecutionWorld, taken: Container[str] = ()
+) -> ProgramCut | None:
+    """The program without the operation, if that refers to the same things and has the same answer.
+
+    What is left must still be worth asking, and not in words that are `taken`.
+    """
     cut = remove_operation(program, at)
     described = _count_undescribed(cut.program) <= _count_undescribed(program)
     distinct = _count_doubled(cut.program) <= _count_doubled(program)
@@ -63,7 +70,10 @@ def remove_if_redundant(program: Program, at: int, world: ExecutionWorld) -> Pro
         or (world.scenes[0].note("caption") and _count_bare(cut.program) > _count_bare(program))
     ):
         return None
-    return cut if has_same_referents(program, cut, world) else None
+    if not has_same_referents(program, cut, world):
+        return None
+    text = question_text(cut.program)
+    return cut if text not in taken and is_sound(cut.program, text, execute(program, world).answer) else None
 
 
 def has_same_referents(program: Program, cut: ProgramCut, world: ExecutionWorld) -> bool:
@@ -157,19 +167,25 @@ class TrimmedQuestion:
         return self.removals[count - 1][1] if count else self.question.program
 
 
-def trim_question(question: Question, world: ExecutionWorld, seed: int) -> TrimmedQuestion:
-    """Take out what is redundant until nothing is, the operations in a seeded order."""
+def trim_question(
+    question: Question, world: ExecutionWorld, seed: int, taken: set[str] | None = None
+) -> TrimmedQuestion:
+    """Take out what is redundant until nothing is, the operations in a seeded order.
+
+    No step has the words that others about the picture have `taken`; its own are added to them.
+    """
     program = question.program
     assert program is not None
     keys = {i: rng.seed_of("redundancy", seed, question.id, i) for i in list_removable(program)}
     order = sorted(keys, key=keys.__getitem__)
     here = {i: i for i in range(len(program))}  # a node as it came → where it is now
     removals: list[Removal] = []
+    taken = set() if taken is None else taken
     turn = 0
     while True:
         before = len(removals)
         for i in order:
-            cut = remove_if_redundant(program, here[i], world) if i in here else None
+            cut = remove_if_redundant(program, here[i], world, taken) if i in here else None
             if cut is None:
                 continue
             program = cut.program
@@ -177,6 +193,7 @@ def trim_question(question: Question, world: ExecutionWorld, seed: int) -> Trimm
             here = {first: now[at] for first, at in here.items() if at in now}
             here.pop(i, None)  # a relation became `scene` or `find` there
             removals.append(((turn, keys[i]), program))
+            taken.add(question_text(program))
         if len(removals) == before:
             return TrimmedQuestion(question, tuple(removals))
         turn += 1

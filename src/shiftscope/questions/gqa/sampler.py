@@ -10,11 +10,10 @@ import numpy as np
 from ...english.adjectives import is_predicative
 from ...english.nouns import OWN_PARTS, THE, THE_AFTER, is_kind, is_person, is_worn
 from ...english.relations import parse_relation
-from ...english.word_lists import word_set
 from ...scene import FREE
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity
 from ...scene_graph.subgraph import NodeKind
-from .commonplace import can_be, has_always, is_always_so, is_doing
+from .commonplace import can_be, has_always, is_about_body, is_always_so, is_doing
 from .plausibility import NOT_EXCLUSIVE, UNTELLING, is_state, is_wearing, is_worth_asking
 from .scene_view import (
     DEEPEST,
@@ -26,10 +25,10 @@ from .scene_view import (
     can_exist,
     find_kind,
 )
+from .soundness import OF_SOMETHING
 from .wording import DescriptionLink, DescriptionWord, ObjectDescription
 
 T = TypeVar("T")
-OF_SOMETHING = (OWN_PARTS - word_set("gqa", "told by color")) | word_set("gqa", "of something")
 
 
 class NothingToDraw(Exception):
@@ -154,6 +153,7 @@ def draw_subject(d: GqaSampler) -> tuple[int, ObjectRelation]:
     names = d.view.names
     ties = [t for t in d.view.ties[thing] if t.subject and not is_state(t.relation)]
     ties = [t for t in ties if not is_always_so(names[thing], names[t.other])]
+    ties = [t for t in ties if not is_about_body(names[thing], names[t.other], t.relation)]
     return thing, d.draw_one(ties)
 
 

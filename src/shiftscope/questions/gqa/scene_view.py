@@ -47,6 +47,7 @@ FEWEST_FITTING = 2  # and that it goes with a kind of thing
 LOOSE_KINDS = word_set("gqa", "loose kinds")
 _ALTERNATIVES = tuple(map(frozenset, word_table("gqa", "alternatives").values()))
 _WORN_ALIKE = tuple(map(frozenset, word_table("gqa", "worn alike").values()))
+_MISSPELT = word_set("gqa", "misspelt")
 WordCounts = Mapping[str, int]
 
 
@@ -115,7 +116,8 @@ class SceneView:
         that need not be `alone` may fit others too. With no `depth`, nothing follows the noun.
         """
         words = [w for w in self.words[thing] if w.attribute not in silent and _goes_before(w)]
-        ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing] if depth else []
+        ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing]
+        ties = ties if depth and self.names[thing] not in THE else []
         ties = [t for t in ties if self._is_telling(thing, t) and (depth == DEEPEST or _can_follow(t))]
         word = words[draw.integers(len(words))] if words else None
         tie = ties[draw.integers(len(ties))] if ties else None
@@ -227,7 +229,8 @@ def is_adjective(value: str) -> bool:
 @lru_cache(maxsize=16_384)
 def is_thing(name: str) -> bool:
     """Whether the name reads as that of a thing one can point at, and GQA's notation can hold it."""
-    return is_noun(name) and not is_scene_region(name, "in") and _is_plain(name)
+    spelled = name not in _MISSPELT and name.rpartition(" ")[2] not in _MISSPELT
+    return is_noun(name) and spelled and not is_scene_region(name, "in") and _is_plain(name)
 
 
 def can_exist(name: str) -> bool:

@@ -10,7 +10,7 @@
     exist        Is there a black cat on the mat?
     logic_exist  Are there both a cat and a mat?
     logic_attr   Is the cat black or is the mat red?
-    compare      Do the cat and the mat have the same color?
+    compare      Are the cat and the mat the same color?
 
 A question with the answer yes is generated only where a similar one with the answer no exists, and vice versa.
 """
@@ -21,6 +21,7 @@ from functools import partial
 from ... import rng
 from ...answer import Answer
 from ...english.adjectives import is_predicative
+from ...english.inflection import plural
 from ...english.nouns import (
     are_part_and_whole,
     grammatical_number,
@@ -30,6 +31,7 @@ from ...english.nouns import (
     is_person,
     is_plural_noun,
     is_worn,
+    takes_same_article,
 )
 from ...english.word_lists import word_set, word_table
 from ...lang.exec.exact import execute
@@ -38,10 +40,9 @@ from ...lang.program import Program
 from ...question import Provenance, Question
 from ...scene import Scene
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity
-from .commonplace import can_be
-from .plausibility import is_spatial_relation, is_state
+from .commonplace import can_be, is_fixed
+from .plausibility import NOT_EXCLUSIVE, is_spatial_relation, is_state
 from .sampler import (
-    OF_SOMETHING,
     GqaSampler,
     NothingToDraw,
     attempt,
@@ -54,9 +55,11 @@ from .sampler import (
     list_own_values,
 )
 from .scene_view import GqaVocabulary, ObjectRelation, SceneView
+from .soundness import OF_SOMETHING, is_sound
 from .wording import DescriptionLink, GqaProgramBuilder, ObjectDescription, Unsayable, question_text
 
-EITHER = tuple(map(frozenset, word_table("gqa", "either").values()))  # relations of which one may say either
+OPPOSITES = tuple(map(frozenset, word_table("gqa", "opposites").values()))  # relations of which only one can hold
+BACKDROP = word_set("gqa", "backdrop")
 AMBIGUOUS = word_set("gqa", "ambiguous")  # an animal, or a thing on a desk
 GqaDraft = tuple[Program, Answer]  # a question's program, and the answer that it was made to have
 
@@ -116,7 +119,13 @@ def draft_choose_name(d: GqaSampler) -> GqaDraft:
         raise NothingToDraw
     name = d.view.names[thing]
     options = d.find_rival_names(tie, thing)
-    other = d.draw_rival_word("object", name, d.view.names, options, lambda n: is_person(n) == is_person(name))
+
+    def fits(other: str) -> bool:
+        ends = (other, d.view.names[tie.other]) if tie.subject else (d.view.names[tie.other], other)
+        same = is_person(other) == is_person(name) and takes_same_article(other, name)
+        return same and can_be(ends[0], tie.relation, ends[1])
+
+    other = d.draw_rival_word("object", name, d.view.names, options, fits)
     return ask_of_one(description, name, "choose", "name", *d.shuffle_pair(name, other))
 
 
@@ -138,16 +147,21 @@ def draft_verify_rel(d: GqaSampler) -> GqaDraft:
 def draft_choose_rel(d: GqaSampler) -> GqaDraft:
     """In which of two relations a thing stands to another, "on or under"."""
     thing, tie = draw_subject(d)
-    name = d.view.names[tie.other]
+    subject, name = d.view.names[thing], d.view.names[tie.other]
     held = [t.relation for t in d.view.ties[thing] if t.subject and t.other == tie.other]
 
     def fits(relation: str) -> bool:
-        known = d.view.names[thing] in d.find_fitting_names(relation, True, name)
-        return known and is_spatial_relation(relation) and not any({relation, tie.relation} <= some for some in EITHER)
+        if not any({relation, tie.relation} <= some for some in OPPOSITES):
+            return False
+        subjects, targets = (d.words.names.get((relation, end), {}) for end in (True, False))
+        known = subject in subjects and name in targets and not is_fixed(subject) and not is_person(name)
+        return can_be(subject, relation, name) and (known or relation in NOT_EXCLUSIVE - {"under", "next to"})
 
     other = attempt(lambda: d.draw_rival_word("relation", tie.relation, held, d.words.relations, fits))
     description = d.view.describe(d.draw, thing, away=frozenset({tie.other}))
     if description is None or other is None or not is_spatial_relation(tie.relation) or d.view.names.count(name) != 1:
+        raise NothingToDraw
+    if any(is_kind(one, "place") or one in BACKDROP for one in (subject, name)):
         raise NothingToDraw
     builder = GqaProgramBuilder()
     one = builder.add_unique(description)
@@ -200,8 +214,9 @@ def draft_compare(d: GqaSampler) -> GqaDraft:
     beside = d.view.describe(d.draw, other, silent=frozenset({word.attribute}), away=frozenset({thing}))
     value = value_of(other, word.attribute)
     names = d.view.names[thing], d.view.names[other]
-    mass = any(grammatical_number(name) == "mass" for name in names)  # no "do the smoke and the train"
-    if beside is None or value is None or mass or are_part_and_whole(*names):
+    mass = any(grammatical_number(name) == "mass" for name in names)  # no "are the smoke and the train"
+    alike = plural(names[0]) == plural(names[1])
+    if beside is None or value is None or mass or alike or are_part_and_whole(*names):
         raise NothingToDraw
     if not description.names().isdisjoint(beside.names()):
         raise NothingToDraw
@@ -266,6 +281,8 @@ class GqaQuestioner:
                 answer = execute(program, drawing.view.world).answer
                 if type(answer) is type(wanted) and answer == wanted:
                     text, where = question_text(program), Provenance("gqa", split, name)
+                    if not is_sound(program, text, answer):
+                        continue
                     return Question(
                         f"{scene.id}_{number}", text, (scene.id,), program, answer, kind=kind, provenance=where
                     )

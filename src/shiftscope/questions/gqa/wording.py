@@ -201,10 +201,12 @@ def _write_conjunction(program: Program, n: Node) -> str:
     same = first.op == second.op == "verify" and first.params == second.params
     if same or (first.op == second.op == "exist" and not (first.note("said") or second.note("said"))):
         things = [_require_description(program, m.inputs[0]) for m in (first, second)]
-        if same:
-            start = "are both" if n.op == "and" else _be_form(things[1])
+        if same and (n.op == "and" or _is_plural(things[0]) == _is_plural(things[1])):
+            start = "are both" if n.op == "and" else _be_form(things[0])
             return f"{start} {f' {n.op} '.join(map(write_phrase, things))} {_get_predicate_words(*first.params)}"
-        if not any(thing.link for thing in things):  # else what follows could be of both: "a cat or a dog on a mat"
+        if not same and not any(
+            thing.link for thing in things
+        ):  # else what follows could be of both: "a cat or a dog on a mat"
             return _ask_existence(things, n.op)
     return f", {n.op} ".join(_write_question(program, i) for i in n.inputs)
 
@@ -321,12 +323,12 @@ def _ask_relation(thing: ObjectDescription) -> str:
 
 
 def _ask_existence(things: list[ObjectDescription], joined: str, inner: str = "a") -> str:
-    """Whether there are such things: "is there a cat or a dog", "is a man eating a cake"."""
+    """Whether there are such things: "is there a cat or a dog", "is there a man eating a cake"."""
     link = things[0].link
     if len(things) == 1 and link is not None and not (link.subject or link.alike or _has_something(link)):
         predicate = _require_predicate(link.relation)
-        doer = f"{helper_verb(predicate, _is_plural(link.other))} {write_phrase(link.other, inner)}"
-        return f"{doer} {predicate.write_bare()} {write_phrase(replace(things[0], link=None), 'a')}"
+        doer = f"{_be_form(link.other)} there {write_phrase(link.other, inner)}"
+        return f"{doer} {predicate.write_reduced()} {_write_other(link.relation, replace(things[0], link=None), 'a')}"
     # several first, and what has no words: not "is there a man and trees", nor "white shoes and shorts"
     things = sorted(things, key=lambda thing: (not _is_plural(thing), bool(thing.words)))
     description = [write_phrase(thing, "a", reduced=True, inner=inner) for thing in things]
@@ -340,8 +342,13 @@ def _ask_comparison(how: str, one: ObjectDescription, other: ObjectDescription, 
         raise Unsayable("we have no words for all things of a longer description")
     if how == "common":
         return f"what do {them} have in common"
+    if attribute == "material":
+        return f"are {them} made of {'the same material' if how == 'alike' else 'different materials'}"
     kind = "kind of thing" if attribute == "name" else attribute
-    return f"do {them} have {'the same' if how == 'alike' else 'a different'} {kind}"
+    if attribute not in ("name", "color", "size", "shape"):
+        return f"do {them} have {'the same' if how == 'alike' else 'a different'} {kind}"
+    several = "kinds of things" if attribute == "name" else f"{kind}s"
+    return f"are {them} {f'the same {kind}' if how == 'alike' else f'different {several}'}"
 
 
 def _write_other(relation: str, thing: ObjectDescription, article: str = "the") -> str:

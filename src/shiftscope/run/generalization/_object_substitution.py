@@ -20,7 +20,7 @@ from typing import Any
 
 from ...answer import Answer, is_same_answer
 from ...english.inflection import article, is_plural, plural
-from ...english.nouns import BARE, OWN_PARTS, THE, grammatical_number
+from ...english.nouns import OWN_PARTS, takes_same_article
 from ...english.synonyms import Lexicon
 from ...lang.check import plan_program
 from ...lang.exec.exact import Undefined
@@ -29,6 +29,7 @@ from ...lang.program import Program, node
 from ...question import Question
 from ...questions.gqa.commonplace import is_doing
 from ...questions.gqa.scene_view import FEWEST, MOST, GqaVocabulary, is_thing
+from ...questions.gqa.soundness import is_sound
 from ...questions.gqa.wording import Unsayable, question_text, read_description
 from ...rng import derive
 from ...scene import Scene
@@ -115,6 +116,8 @@ class ObjectSubstitution:
                 answer = self._data.answer(other, question.scenes)
                 if isinstance(answer, Undefined) or is_same_answer(answer, question.answer):
                     continue
+                if not (schema.closed or is_sound(other, made, answer)):
+                    continue
                 if schema.closed or answer is not False or (name not in present and _can_deny(other, scene)):
                     return made, other, answer
         return NO_OTHER
@@ -194,8 +197,7 @@ def _find_queried_nodes(program: Program, noun: str) -> set[int]:
 
 def _is_alike(name: str, other: str) -> bool:
     """Whether one noun reads well where the other does."""
-    same = grammatical_number(name) == grammatical_number(other)
-    return same and is_thing(other) and all((name in some) == (other in some) for some in (BARE, THE))
+    return takes_same_article(name, other) and is_thing(other)
 
 
 def _can_deny(program: Program, scene: Scene) -> bool:

@@ -44,11 +44,15 @@ class RedundancyOptions(frame.GeneralizationOptions):
 def plan(data: frame.SourceSplit, options: RedundancyOptions) -> frame.GeneralizationPlan:
     """The questions at each level, those of one level after those of the one before."""
 
+    taken: dict[Any, set[str]] = {}  # by picture, of which a scene may be a region
+
     def build(question: Question, why: Counter[str]) -> list[TrimmedQuestion]:
         if reason := _explain_exclusion(question, data):
             why[reason] += 1
             return []
-        return [trim_question(question, data.world(question.scenes), options.seed)]
+        world = data.world(question.scenes)
+        picture = world.scenes[0].note("image_id") or world.scenes[0].id
+        return [trim_question(question, world, options.seed, taken.setdefault(picture, set()))]
 
     trimmed, plan = frame.collect_questions(NAME, APPLIES, data, build)
     if not count_removals(trimmed):

@@ -16,6 +16,7 @@ from shiftscope.question import Question
 from shiftscope.questions.gqa.commonplace import can_be, has_always, is_always_so
 from shiftscope.questions.gqa.plausibility import is_worth_asking
 from shiftscope.questions.gqa.scene_view import GqaVocabulary, SceneView, find_kind
+from shiftscope.questions.gqa.soundness import is_sound
 from shiftscope.questions.gqa.templates import TEMPLATES, GqaQuestioner
 from shiftscope.questions.gqa.wording import (
     DescriptionLink,
@@ -82,7 +83,7 @@ WORDED = {
     "select: cat->exist: ? [0]->select: trees->exist: ? [2]->and:  [1, 3]": "Are there trees and a cat?",
     "select: shirt->query: pattern [0]": "What kind of pattern is on the shirt?",
     "select: water->relate: animals,above,s [0]->query: name [1]": "What animals are above the water?",
-    "select: man->relate: rope,holding,o [0]->exist: ? [1]": "Is a man holding a rope?",
+    "select: man->relate: rope,holding,o [0]->exist: ? [1]": "Is there a man holding a rope?",
     "select: cat->exist: ? [0]->select: dog->exist: ? [2]->or:  [1, 3]": "Is there a cat or a dog?",
     "select: cat->verify: black [0]->select: dog->verify: black [2]->and:  [1, 3]": (
         "Are both the cat and the dog black?"
@@ -90,9 +91,9 @@ WORDED = {
     "select: cat->verify: black [0]->select: dogs->verify: white [2]->or:  [1, 3]": (
         "Is the cat black, or are the dogs white?"
     ),
-    "select: cat->select: dog->same color:  [0, 1]": "Do the cat and the dog have the same color?",
-    "select: cat->select: dog->different color:  [0, 1]": "Do the cat and the dog have a different color?",
-    "select: chair->same: color [0]": "Do all the chairs have the same color?",
+    "select: cat->select: dog->same color:  [0, 1]": "Are the cat and the dog the same color?",
+    "select: cat->select: dog->different color:  [0, 1]": "Are the cat and the dog different colors?",
+    "select: chair->same: color [0]": "Are all the chairs the same color?",
     "select: cat->select: dog->common:  [0, 1]": "What do the cat and the dog have in common?",
     "select: man->select: woman->choose older:  [0, 1]": "Which is older, the man or the woman?",
     "select: scene->query: weather [0]": "What is the weather like?",
@@ -103,6 +104,33 @@ WORDED = {
 @pytest.mark.parametrize("line", WORDED)
 def test_a_program_in_words(line):
     assert question_text(program_of(line)) == WORDED[line]
+
+
+UNSOUND = {  # a question that nobody would ask: its answer
+    "select: man->relate: _,skiing on,o [0]->query: name [1]": "snow",
+    "select: man->relate: _,on,o [0]->query: name [1]": "phone",
+    "select: building->relate: _,above,s [0]->query: name [1]": "sky",
+    "select: pane->query: material [0]": "glass",
+    "select: snowboard->relate: person,on,s [0]->query: name [1]": "snowboarder",
+    "select: jockey->verify rel: motorcycle,riding,o [0]": False,
+    "select: snake->relate: man,holding,s [0]->verify rel: bed,on,o [1]": False,
+    "select: field->relate: man,playing on,s [0]->verify rel: frisbee,playing,o [1]": False,
+    "select: stripe->query: color [0]": "red",
+    "select: hawk->verify rel: trees,in,o [0]": True,
+}
+SOUND = {
+    "select: man->relate: _,sitting on,o [0]->query: name [1]": "bench",
+    "select: cup->relate: _,on,o [0]->query: name [1]": "table",
+    "select: pane->query: color [0]": "blue",
+    "select: man->verify rel: motorcycle,riding,o [0]": False,
+    "select: snake->relate: man,holding,s [0]->verify: tall [1]": True,
+}
+
+
+@pytest.mark.parametrize("line", [*UNSOUND, *SOUND])
+def test_a_question_that_answers_itself_or_reads_badly_is_unsound(line):
+    program = program_of(line)
+    assert is_sound(program, question_text(program), (UNSOUND | SOUND)[line]) == (line in SOUND)
 
 
 def test_what_we_have_no_words_for_is_refused_by_name():
