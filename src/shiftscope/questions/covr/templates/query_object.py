@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import plural
-from ....english.nouns import is_person, is_thing
+from ....english.nouns import is_person, is_thing, is_worn
 from ....english.relations import RelationPredicate
+from ....english.word_lists import pair_words
 from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
@@ -20,6 +21,7 @@ from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phras
 
 KIND: QuestionType = "open"
 LEAST_NODES = 3
+SAYS_NOTHING = pair_words("relations", "says nothing")
 HAVING = ("have", "has")
 ASIDE = ("at", "on the ", "in the ")  # what is the fire escape on the side of
 
@@ -51,6 +53,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 def _fits(case: SubgraphCase, name: str, predicate: RelationPredicate, answer: str) -> bool:
     """Whether one would ask for it: for no person, no whole that has such parts, nothing that is all around."""
     if is_person(answer) or not is_thing(case.spell_word(answer)):
+        return False
+    if (answer, predicate.rest) in SAYS_NOTHING or (predicate.rest == "in" and is_worn(answer)):  # playing a game
         return False
     around = predicate.rest in (*BESIDE, "against", "around") and classify_target(answer) == "ground"
     return not around and not any(case.is_seen(answer, verb, name) for verb in HAVING if not case.schema.closed)

@@ -1,4 +1,4 @@
-"""Whether several are alike: "Do all dogs that are on a bed have the same color?".
+"""Whether several are alike: "Are all of the dogs that are on a bed the same color?".
 
 The root has an attribute of a kind that a thing has one value of; of each of them that value is known, and
 there are at least two.
@@ -31,8 +31,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     found = builder.find_described(thing)
     builder.put("alike", found, found, words=(family,))
-    them = f"all {phrase_many(spelled)}"
-    text = f"Are {them} {phrase_same(family)}?" if family == "material" else f"Do {them} have the same {family}?"
+    them = f"all of the {phrase_many(spelled)}"
+    text = f"Are {them} {same}?" if (same := phrase_same(family)) else f"Do {them} have the same {family}?"
     yield draft_question(case, "verify_quant_attr", text, builder, contexts, thing=spelled, family=family)
 
 
