@@ -23,7 +23,8 @@ from ...schemas.gqa import SCHEMA
 SIDES = frozenset({"both", "either", "each"})
 BETWEEN = ("between", "among", "amongst", "in between")  # of several things
 BESIDE = ("behind", "in front of", "near", "next to", "beside", "by", "above", "below", "under", "over")
-HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words", "shadow", "reflection")
+FULL_OF = ("made of", "filled with", "full of")  # of some, or of several
+HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words")
 ALONG, TOWARDS = (" down", " up", " across", " along", " off"), (" at", " for", " to", "facing")
 FACED = word_set("nouns", "faced")
 ON = ("on", "on top of", "above", "over", "under", "around")
@@ -36,7 +37,7 @@ WHERE_ELSE = pair_words("nouns", "where else")
 NO_SAYING = pair_words("nouns", "goes without saying")
 VAGUE = word_set("nouns", "vague")
 OWNED = nouns.OWN_PARTS - {"trunk"}  # places that one does not name without whose they are
-ONE_OF_SEVERAL = word_set("nouns", "one of several")
+ONE_OF_SEVERAL = word_set("nouns", "one of several")  # and what everything has
 FEATURES = word_set("nouns", "features")
 ANY_GARMENT = word_set("nouns", "garments of any kind")
 ONE_TO_A_PICTURE = word_set("nouns", "one to a picture")
@@ -107,7 +108,7 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
         return False
     if nouns.grammatical_number(thing.name) == "one" and not SIDES.isdisjoint(predicate.rest.split()):
         return False  # one lamp on both sides of a bed
-    if predicate.rest == "made of" and nouns.grammatical_number(target.name) == "one":
+    if predicate.rest in FULL_OF and nouns.grammatical_number(target.name) == "one":
         return False
     lifeless = link.relation == "with" and nouns.is_alive(target.name) and not nouns.is_alive(thing.name)
     if lifeless or not _is_sensible(thing, predicate, target):  # the bowl that is with a bear

@@ -11,7 +11,7 @@ from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import can_be_counted, phrase_many, phrase_short
-from ..wording import is_read_on, phrase_same
+from ..wording import phrase_same
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 2
@@ -23,7 +23,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(thing)
     if node is None or not family or not can_be_counted(spelled):
         return
-    if family == "material" and is_read_on(spelled):  # behind a metal bus made of the same material
+    if family == "material" and spelled.relations:  # behind a bus made of the same material
         return
     contexts = pick_two_answers(_build_contexts(case, thing, node, family, case.make_dice("verify_quant_attr")))
     if not contexts:
