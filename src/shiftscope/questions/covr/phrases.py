@@ -170,8 +170,10 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return nouns.are_part_and_whole(thing.name, target.name)
     if alive and any(link.thing.name in nouns.OWN_PARTS for link in target.relations):
         return False  # glasses that are on a face, where else
-    if alive and predicate.rest in HANDLING and any(get_predicate(link).is_place for link in target.relations):
-        return False  # carrying flowers that are on a bike
+    if alive and predicate.rest in HANDLING:
+        told = (parse_relation(link.relation) for link in target.relations)
+        if not all(one and not one.is_place for one in told):
+            return False  # carrying flowers that are on a bike
     if predicate.rest.startswith("wearing"):
         dull = target.name in ANY_GARMENT and not target.attribute  # as everyone is
         return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")

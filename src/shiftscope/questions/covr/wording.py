@@ -100,19 +100,28 @@ def ask_either_relation(
     return f"{start} {first.rest} {thing} or {second.rest} {it}{phrases.build_modifiers(link)}"
 
 
+def has_alternatives(link: SubgraphLink) -> bool:
+    """Whether another relation may be asked beside this one.
+
+    Not where the object is described further: "on a bed that is in a room or under it" has two meanings; nor
+    "in a hand or under it".
+    """
+    if parse_relation(link.relation) is None or phrases.has_more_to_say(link.thing) or link.thing.name in OWN_PARTS:
+        return False
+    predicate = phrases.get_predicate(link)
+    return predicate.verb != "have" and NO_ALTERNATIVES.isdisjoint(_split_predicate(predicate))
+
+
 def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     """Whether `ask_either_relation` can set the two side by side: not "have" beside "wearing".
 
-    Nor can it where the object is described further: "on a bed that is in a room or under it" has two meanings;
-    nor where both may be true of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
+    Nor can it where both may be true of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
     """
     second = parse_relation(other)
-    if parse_relation(link.relation) is None or second is None or phrases.has_more_to_say(link.thing):
+    if second is None or not has_alternatives(link):
         return False
     first = phrases.get_predicate(link)
-    if link.thing.name in OWN_PARTS:  # in a hand or under it
-        return False
-    if "have" in (first.verb, second.verb) or first.write_reduced() == second.write_reduced():
+    if second.verb == "have" or first.write_reduced() == second.write_reduced():
         return False
     (doing, place), (doing_too, other_place) = _split_predicate(first), _split_predicate(second)
     if {doing, doing_too} == {"sitting", "lying"} and not is_person(subject):  # as cows do
@@ -120,7 +129,7 @@ def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     places = {place, other_place}
     if (places & UNDER and places & FACING) or places == {"in", "on"}:  # a desk under a window is in front of it
         return False
-    if NO_ALTERNATIVES & {doing, doing_too, place, other_place} or (place == other_place and not (doing and doing_too)):
+    if NO_ALTERNATIVES & {doing_too, other_place} or (place == other_place and not (doing and doing_too)):
         return False
     if place == other_place and subject and (not is_alive(subject) or is_kind(subject, "bird")):
         return not {doing, doing_too} <= POSTURES

@@ -386,6 +386,7 @@ def test_different_subgraphs_have_different_words(seed):
         thing("cabinet", ("has", thing("glass", ("on", "door")))),
         thing("shirt", ("on", "man")),
         thing("man", ("carrying", thing("flowers", ("on", "bike")))),
+        thing("man", ("holding", thing("bag", ("from", "store")))),
         thing("stop sign", ("in", "road"), attribute="red"),
         thing("giraffe", ("has", ObjectNode("neck", "long"))),
         thing("plate", ("on", ObjectNode("surface", "black"))),
