@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...answer import Answer, spell
+from ...english.inflection import third_person
+from ...english.relations import STATES
 from ...errors import unknown
 from ...lang.exec.exact import Undefined
 from ...lang.program import Program, node
@@ -105,11 +107,15 @@ CHANGES = (
 
 def _make_singular(text: str) -> str:
     """With the main verb in the singular, for "at least one of the …"; as it is where none is clearly it."""
-    verbs = [m for m in re.finditer(r"\b(are|have)\b", text, re.IGNORECASE) if not _CLAUSE.search(text[: m.start()])]
+    for words in (("are", "have"), STATES):  # a line is no verb where there is one of the first
+        found = re.finditer(rf"\b({'|'.join(sorted(words))})\b", text, re.IGNORECASE)
+        if verbs := [verb for verb in found if not _CLAUSE.search(text[: verb.start()])]:
+            break
     if len(verbs) != 1:
         return text
     (verb,) = verbs
-    phrase = {"are": "is", "have": "has"}[verb[0].lower()]
+    word = verb[0].lower()
+    phrase = "is" if word == "are" else third_person(word)
     return f"{text[: verb.start()]}{match_case(phrase, verb[0])}{text[verb.end() :]}"
 
 

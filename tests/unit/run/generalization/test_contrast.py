@@ -119,6 +119,17 @@ def test_of_two_at_leasts_the_one_of_images_is_changed():
             },
         ),
         (
+            "None of the poles that are on a road support a light.",
+            f"none(find(pole), {WHITE})",
+            {
+                "no → some": ("Some of the poles that are on a road support a light.", f"some(find(pole), {WHITE})"),
+                "no → at least one": (
+                    "At least one of the poles that are on a road supports a light.",
+                    f"some(find(pole), {WHITE})",
+                ),
+            },
+        ),
+        (
             "All of the dogs are white.",
             f"all(find(dog), {WHITE})",
             {"all → either none or only some": ("Not all of the dogs are white.", f"not(all(find(dog), {WHITE}))")},

@@ -7,7 +7,7 @@ distractor holds instead, and is called the same or is of the same kind. Each de
 from collections.abc import Iterator
 from itertools import product
 
-from ....english.nouns import THE, is_alive, is_person, is_plural_noun
+from ....english.nouns import THE, are_part_and_whole, is_alive, is_person, is_plural_noun
 from ....english.relations import do_form
 from ....rng import PathDice
 from ....scene_graph.related_images import Distractor
@@ -69,6 +69,8 @@ def _are_comparable(schema: Schema, thing: ObjectNode, other: ObjectNode) -> boo
     beside, beside_too = ({link.thing.name for link in one.relations} for one in (thing, other))
     if is_person(other.name) or any(map(is_alive, beside & beside_too)):
         return False
+    if any(are_part_and_whole(one, another) for one in beside for another in beside_too):
+        return False  # on a table, on a table cloth
     if thing.name == other.name and {k.thing for k in thing.relations} == {k.thing for k in other.relations}:
         return False  # on a window, over a window
     return thing.name == other.name or not list_kinds(schema, thing.name).isdisjoint(list_kinds(schema, other.name))
