@@ -22,7 +22,6 @@ BARE = word_set("nouns", "bare")
 NO_NOUN = word_set("nouns", "no noun")
 OWN_PARTS = word_set("nouns", "own parts")  # of every person or animal, so that to say so says nothing
 FLESH = OWN_PARTS - word_set("nouns", "not flesh")  # of what is alive only: eyes, but not legs
-ON_FLESH = word_set("nouns", "on flesh")
 INSIDE = word_set("nouns", "inside")
 OUTSIDE = word_set("nouns", "outside")
 SIDED = word_set("nouns", "sided")

@@ -37,6 +37,11 @@ def word_groups(file: str, section: str) -> tuple[tuple[tuple[str, ...], ...], .
     return tuple(tuple(map(_split_words, line.split("|"))) for line in _read_sections(file)[section])
 
 
+def pair_words(file: str, section: str) -> frozenset[tuple[str, str]]:
+    """For lines `these, those | others`, each of the first group with each of the second."""
+    return frozenset((one, other) for ones, others in word_groups(file, section) for one in ones for other in others)
+
+
 def rewrite_rules(file: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     """For lines `pattern => replacement`, these in order, for `Pattern.sub`."""
     pairs = (line.split(" => ") for line in _read_sections(file)[section])

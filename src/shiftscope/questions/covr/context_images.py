@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
-from ...english.nouns import OWN_PARTS, is_person, is_worn
+from ...english.nouns import OWN_PARTS, are_part_and_whole, is_person, is_worn
 from ...rng import PathDice, seed_of
 from ...scene_graph.pack import get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
@@ -164,9 +164,9 @@ class SubgraphCase:
         both = change.before, change.after
         if not ENCOMPASSING.isdisjoint(both) or any(test(both[0]) != test(both[1]) for test in ALIKE):
             return False
-        return change.node > 0 or not list_kinds(self.schema, change.after).isdisjoint(
-            list_kinds(self.schema, change.before)
-        )
+        if change.node > 0:
+            return not are_part_and_whole(*both)  # on a bed, on a blanket
+        return not list_kinds(self.schema, change.after).isdisjoint(list_kinds(self.schema, change.before))
 
     def find_holding(self, subgraph: Subgraph, distance: int) -> tuple[int, ...]:
         """Images with another subgraph, at this distance from the case's own."""

@@ -74,16 +74,11 @@ def draft_question(
 # Numbers in questions: which of them occur, how they are phrased and tested.
 
 MOST_COUNT = 5  # no count is asked for, or about, that is larger
-TESTS = {"": "equal", "at least": "at_least", "at most": "at_most", "exactly": "equal"}  # words → the op
+TESTS = {"at least": "at_least", "at most": "at_most", "exactly": "equal"}  # words → the op
 
 
 def passes_test(test: str, count: int, number: int) -> bool:
     return bool(OPS[TESTS[test]](count, number))
-
-
-def judge_number(test: str, count: int, number: int) -> bool | None:
-    """Whether a count passes; None where some would say so: of 5 one may say that there are 2, not "exactly" 2."""
-    return passes_test(test, count, number) if test or count <= number else None
 
 
 # Sets of images with few or many instances of the subgraph, for questions that count.
@@ -131,7 +126,6 @@ def count_per_image(case: SubgraphCase) -> dict[int, int]:
 
 ANY_NUMBER = 0  # as a number: an image contains one, or more
 UNTESTED = 10  # one in so many names no number
-NUMBERED = tuple(test for test in TESTS if test)
 
 
 class ImageCondition(NamedTuple):
@@ -159,7 +153,7 @@ def draw_image_condition(case: SubgraphCase, dice: PathDice) -> ImageCondition |
     Other images than those that contain one share nothing with a bare noun; "at most" could be said of them too.
     """
     bare = case.subgraph.size == 1
-    test = dice.draw_one(NUMBERED) if bare or dice.draw_below(UNTESTED) else ""
+    test = dice.draw_one(tuple(TESTS)) if bare or dice.draw_below(UNTESTED) else ""
     if bare or test == "at most":
         return _draw_among_containing(case, test, dice)
     found = list_image_sets(case)

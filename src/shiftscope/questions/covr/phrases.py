@@ -14,7 +14,7 @@ from ...english.inflection import join_list
 from ...english.inflection import plural as several
 from ...english.relations import AFTER_VERBS, RelationPredicate, add_article, be_form, parse_relation
 from ...english.synonyms import Lexicon
-from ...english.word_lists import word_groups, word_list, word_set, word_table
+from ...english.word_lists import pair_words, word_list, word_set, word_table
 from ...scene_graph.relation_exclusivity import classify_target
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from ...schema import Schema
@@ -23,18 +23,27 @@ from ...schemas.gqa import SCHEMA
 SIDES = frozenset({"both", "either", "each"})
 BETWEEN = ("between", "among", "amongst", "in between")  # of several things
 BESIDE = ("behind", "in front of", "near", "next to", "beside", "by", "above", "below", "under", "over")
-HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words", "shadow", "reflection")
+FULL_OF = ("made of", "filled with", "full of")  # of some, or of several
+HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words")
+ALONG, TOWARDS = (" down", " up", " across", " along", " off"), (" at", " for", " to", "facing")
+FACED = word_set("nouns", "faced")
 ON = ("on", "on top of", "above", "over", "under", "around")
 _get_lexicon = lru_cache(maxsize=8)(Lexicon)
 FACIAL_HAIR = word_set("nouns", "facial hair")
 NOT_IN = word_set("nouns", "not in")
 PICTURES = word_set("nouns", "pictures")
 EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
-WHERE_ELSE = {(one, place) for ones, places in word_groups("nouns", "where else") for one in ones for place in places}
+WHERE_ELSE = pair_words("nouns", "where else")
+NO_SAYING = pair_words("nouns", "goes without saying")
+VAGUE = word_set("nouns", "vague")
+OWNED = nouns.OWN_PARTS - {"trunk"}  # places that one does not name without whose they are
+ONE_OF_SEVERAL = word_set("nouns", "one of several")  # and what everything has
+FEATURES = word_set("nouns", "features")
 ANY_GARMENT = word_set("nouns", "garments of any kind")
 ONE_TO_A_PICTURE = word_set("nouns", "one to a picture")
 ENCOMPASSING = word_set("nouns", "encompassing")
 GROUNDS = word_set("nouns", "grounds").union(ONE_TO_A_PICTURE, *EVERY_ONE_HAS.values())
+HANDLING = ("holding", "carrying", "throwing", "catching", "wearing")
 BENEATH = ("under", "below", "beneath", "underneath", "behind")
 OF_THE_LIVING = word_set("relations", "of the living")
 SYMMETRIC = tuple(f" {word}" for word in word_list("relations", "symmetric"))
@@ -49,6 +58,10 @@ def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
         repeated = set(thing.attribute.split()) & set(thing.name.split())
         if describe_attribute(thing.attribute) is None or sideless or repeated:
             return False
+        if (thing.attribute, thing.name) in NO_SAYING:
+            return False
+    if thing.name in VAGUE:
+        return False
     names = [link.thing.name for link in thing.relations]
     if len(set(names)) < len(names):  # on a chair and next to a chair: one of them or two?
         return False
@@ -95,7 +108,7 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
         return False
     if nouns.grammatical_number(thing.name) == "one" and not SIDES.isdisjoint(predicate.rest.split()):
         return False  # one lamp on both sides of a bed
-    if predicate.rest == "made of" and nouns.grammatical_number(target.name) == "one":
+    if predicate.rest in FULL_OF and nouns.grammatical_number(target.name) == "one":
         return False
     lifeless = link.relation == "with" and nouns.is_alive(target.name) and not nouns.is_alive(thing.name)
     if lifeless or not _is_sensible(thing, predicate, target):  # the bowl that is with a bear
@@ -115,6 +128,15 @@ def _has_always(whole: str, part: str) -> bool:
     return any(part in parts and nouns.is_kind(whole, kind) for kind, parts in EVERY_ONE_HAS.items())
 
 
+def _is_feature(thing: ObjectNode, target: ObjectNode) -> bool:
+    """Whether a thing has it as its own: a house a door; not a plate food, which is on it."""
+    if target.relations or nouns.is_kind(target.name, "food") or nouns.is_kind(target.name, "tableware"):
+        return False
+    if target.name in FEATURES or target.name.rpartition(" ")[2] in FEATURES:
+        return True
+    return nouns.are_part_and_whole(target.name, thing.name)
+
+
 def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
     """Annotators' slips, and what is true of everyone."""
     alive = nouns.is_alive(thing.name)
@@ -127,17 +149,31 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return False  # the roof that is on a building
     if (thing.name, target.name) in WHERE_ELSE or (thing.name, target.name.rpartition(" ")[2]) in WHERE_ELSE:
         return False
+    if (f"{target.attribute} {target.name}", thing.name) in NO_SAYING:
+        return False
+    if predicate.verb == "have" and target.name in ONE_OF_SEVERAL:  # a shirt that has a long sleeve
+        return False
     own_part = thing.name in nouns.OWN_PARTS
     if (own_part or thing.name in FACIAL_HAIR) and predicate.is_place and nouns.is_alive(target.name):
         return False  # the hair that is on a man
+    if target.name in OWNED and (predicate.is_place or predicate.rest in ON):
+        return False  # the pizza that is in a hand
     if thing.name in FACIAL_HAIR and target.name in KNOWN and not nouns.is_alive(target.name):
         return target.name in nouns.OWN_PARTS or target.name.rpartition(" ")[2] in LIKENESSES
     if predicate.rest in ("in", "inside", "on") and target.name in PICTURES:
+        return False
+    if nouns.is_person(target.name) and predicate.rest in ON and nouns.is_worn(thing.name):
+        return False  # the shirt that is on a man
+    if inanimate and predicate.verb == "have" and not _is_feature(thing, target):
         return False
     if predicate.rest == "in" and target.name in NOT_IN:  # a bottle in a table, unlike a drawer
         return nouns.are_part_and_whole(thing.name, target.name)
     if alive and any(link.thing.name in nouns.OWN_PARTS for link in target.relations):
         return False  # glasses that are on a face, where else
+    if alive and predicate.rest in HANDLING:
+        told = (parse_relation(link.relation) for link in target.relations)
+        if not all(one and not one.is_place for one in told):
+            return False  # carrying flowers that are on a bike
     if predicate.rest.startswith("wearing"):
         dull = target.name in ANY_GARMENT and not target.attribute  # as everyone is
         return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
@@ -150,17 +186,10 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return bool(target.attribute)
     if alive and predicate.verb == "have":
         return not nouns.is_kind(target.name, "clothing")  # which one wears
-    if target.name in nouns.OWN_PARTS and predicate.is_place and (nouns.is_person(thing.name) or own_part):
-        return False  # a man on a stomach, unlike a bird on a head
     if own_part and nouns.is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
         return False
-    if not alive and target.name in nouns.FLESH and last not in LIKENESSES:
-        if predicate.verb == "have":  # a train that has a head
-            return False
-        grown = own_part or nouns.grammatical_number(thing.name) == "mass" or last in nouns.ON_FLESH
-        held = thing.name.startswith("umbrella")  # though an accessory
-        if predicate.rest in ON and (held or not (grown or nouns.is_worn(thing.name))):
-            return False
+    if not human and target.name in nouns.FLESH and predicate.verb == "have":  # a train that has a head
+        return False
     numbers = nouns.grammatical_number(thing.name), nouns.grammatical_number(target.name)
     if predicate.rest == "in" and numbers == ("mass", "several"):
         return False  # the grass that is in fields
@@ -250,7 +279,9 @@ def build_object(thing: ObjectNode, predicate: RelationPredicate, subject: str) 
     bare = not thing.attribute and not thing.relations
     if bare and predicate.rest == "playing" and thing.name in nouns.GAMES:
         return words
-    if bare and thing.name in nouns.THE_AFTER and predicate.is_place:
+    if bare and thing.name in nouns.THE_AFTER and (predicate.is_place or predicate.rest.endswith(ALONG)):
+        return f"the {words}"
+    if bare and thing.name in FACED and predicate.rest.endswith(TOWARDS):  # looking at the camera
         return f"the {words}"
     return _add_article(words, thing, "a")
 
@@ -311,6 +342,11 @@ def can_be_counted(subgraph: Subgraph) -> bool:
     if not nouns.is_countable(subgraph.name) or subgraph.name in ONE_TO_A_PICTURE:
         return False
     return bool(subgraph.relations) or subgraph.name not in nouns.OWN_PARTS
+
+
+def is_dressed(link: SubgraphLink) -> bool:
+    """Whether it says what one is in: not of several, who are not in one suit."""
+    return parse_relation(link.relation) == ("", "in") and nouns.is_worn(link.thing.name)
 
 
 def is_ground(name: str, predicate: RelationPredicate) -> bool:

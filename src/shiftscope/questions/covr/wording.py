@@ -7,7 +7,7 @@ for the subject, with the number of `plural` or of its own name.
 from collections.abc import Callable
 
 from ...english.inflection import capitalize_first, lower_first
-from ...english.nouns import grammatical_number, is_alive, is_kind, is_person, is_plural_noun, pronoun
+from ...english.nouns import OWN_PARTS, grammatical_number, is_alive, is_kind, is_person, is_plural_noun, pronoun
 from ...english.relations import PLACES, RelationPredicate, be_form, helper_verb, parse_relation, phrase_number
 from ...english.word_lists import word_set
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
@@ -58,9 +58,14 @@ def phrase_two_objects(subject: Subgraph, link: SubgraphLink, other: str) -> str
     """The two things to choose from: "a bottle or a purse"."""
     verb = phrases.get_predicate(link)
     first, second = (phrases.build_object(thing, verb, subject.name) for thing in (link.thing, ObjectNode(other)))
-    if first.startswith("the ") != second.startswith("the ") and (again := _find_preposition(verb.rest)):
-        second = f"{again} {second}"  # in the sky or in an airport
+    if _get_article(first) != _get_article(second) and (again := _find_preposition(verb.rest)):
+        second = f"{again} {second}"  # in the sky or in an airport, on a board or on broccoli
     return f"{first} or {second}{phrases.build_modifiers(link)}"
+
+
+def _get_article(phrase: str) -> str:
+    word = phrase.partition(" ")[0]
+    return {"the": "the", "a": "a", "an": "a", "another": "a"}.get(word, "")
 
 
 def _find_preposition(words: str) -> str:
@@ -95,29 +100,40 @@ def ask_either_relation(
     return f"{start} {first.rest} {thing} or {second.rest} {it}{phrases.build_modifiers(link)}"
 
 
+def has_alternatives(link: SubgraphLink) -> bool:
+    """Whether another relation may be asked beside this one.
+
+    Not where the object is described further: "on a bed that is in a room or under it" has two meanings; nor
+    "in a hand or under it".
+    """
+    if parse_relation(link.relation) is None or phrases.has_more_to_say(link.thing) or link.thing.name in OWN_PARTS:
+        return False
+    predicate = phrases.get_predicate(link)
+    return predicate.verb != "have" and NO_ALTERNATIVES.isdisjoint(_split_predicate(predicate))
+
+
 def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     """Whether `ask_either_relation` can set the two side by side: not "have" beside "wearing".
 
-    Nor can it where the object is described further: "on a bed that is in a room or under it" has two meanings;
-    nor where both may be true of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
+    Nor can it where both may be true of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
     """
     second = parse_relation(other)
-    if parse_relation(link.relation) is None or second is None or phrases.has_more_to_say(link.thing):
+    if second is None or not has_alternatives(link):
         return False
     first = phrases.get_predicate(link)
-    if "have" in (first.verb, second.verb) or first.write_reduced() == second.write_reduced():
+    if second.verb == "have" or first.write_reduced() == second.write_reduced():
         return False
     (doing, place), (doing_too, other_place) = _split_predicate(first), _split_predicate(second)
     if {doing, doing_too} == {"sitting", "lying"} and not is_person(subject):  # as cows do
         return False
     places = {place, other_place}
-    if places & UNDER and places & FACING:  # a desk under a window is in front of it
+    if (places & UNDER and places & FACING) or places == {"in", "on"}:  # a desk under a window is in front of it
         return False
-    if NO_ALTERNATIVES & {doing, doing_too, place, other_place} or (place == other_place and not (doing and doing_too)):
+    if NO_ALTERNATIVES & {doing_too, other_place} or (place == other_place and not (doing and doing_too)):
         return False
     if place == other_place and subject and (not is_alive(subject) or is_kind(subject, "bird")):
         return not {doing, doing_too} <= POSTURES
-    into = {place, other_place} <= INTO and grammatical_number(link.thing.name) == "mass"
+    into = places <= INTO and grammatical_number(link.thing.name) == "mass"
     return not (into and (doing == doing_too or not doing or not doing_too))
 
 
@@ -136,18 +152,21 @@ def _start_question(verb: RelationPredicate, subject: Subgraph, plural: bool, ph
 
 
 def ask_after_naming(thing: Subgraph, ask: Callable[[str, bool], str]) -> list[str]:
-    """The question after what it is about, if that takes many words: "the man in a hat: is he running?"."""
-    return [f"{phrases.phrase_short(thing)}: {ask_with_pronoun(thing, ask)}?"] if thing.relations else []
+    """The question after what it is about, if that takes many words: "look at the man in a hat. Is he running?"."""
+    if not thing.relations:
+        return []
+    return [f"look at {phrases.phrase_short(thing)}. {capitalize_first(ask_with_pronoun(thing, ask))}?"]
 
 
 def ask_about(thing: Subgraph, ask: Callable[[str, bool], str], apart: bool) -> str:
     """The question, with what it is about set apart where the sentence could be misread.
 
-    "The truck that is in front of a bus: what is it behind?", not "What is the truck in front of a bus behind?".
+    "Look at the truck that is in front of a bus. What is it behind?", not "What is the truck in front of a bus
+    behind?".
     """
     if not apart:
         return f"{ask('', False)}?"
-    return f"{capitalize_first(phrases.phrase_one(thing))}: {ask_with_pronoun(thing, ask)}?"
+    return f"Look at {phrases.phrase_one(thing)}. {capitalize_first(ask_with_pronoun(thing, ask))}?"
 
 
 def ask_with_pronoun(thing: Subgraph, ask: Callable[[str, bool], str]) -> str:
@@ -172,6 +191,7 @@ def is_read_on(thing: Subgraph, attribute: str = "") -> bool:
     (link,) = thing.relations
     last = link.thing.name.rpartition(" ")[2]
     described = link.modifiers or link.thing.attribute or link.thing.relations
+    described = described or phrases.get_predicate(link).verb  # that has a roof red
     if described or " " in attribute or not ALSO_ADJECTIVES.isdisjoint((last, attribute)):
         return True
     if grammatical_number(last) == "mass":  # that has trim white
@@ -196,9 +216,9 @@ def be_form_of(thing: Subgraph) -> str:
 
 
 def phrase_quantity(spelled: Subgraph, test: str, number: int) -> str:
-    """A number of things: "at most 1 cup that is behind a man", "3 dogs"."""
+    """A number of things: "at most 1 cup that is behind a man"."""
     things = phrases.phrase_one(spelled, "") if number == 1 else phrases.phrase_many(spelled)
-    return f"{test} {number} {things}".lstrip()
+    return f"{test} {number} {things}"
 
 
 def phrase_short_quantity(thing: Subgraph, test: str, number: int) -> str:

@@ -2,7 +2,8 @@
 
 After Zhu et al. (2022), section 4 and Tables 2 and 3. *Quantifiers*: questions over several images, with
 other words of the same meaning (at least → no less than) or of the opposite one (at least → less than). The text says
-"fewer" of what is counted and "not all of the" for *either none or only some*; nobody says "fewer than 1".
+"fewer" of what is counted and "not all of the" for *either none or only some*; nobody says "fewer than 1". Where it
+says "some of the", *no* is "not one of the", so that it differs from "none of the".
 *Objects*: questions about one image, with another object's name such that the answer changes (after Bitton et
 al., 2021). A variant's answer is what its program gives on its images; where that is not what the change
 should make of the original's answer, the variant is dropped, and counted.
@@ -15,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...answer import Answer, spell
+from ...english.inflection import third_person
+from ...english.relations import STATES
 from ...errors import unknown
 from ...lang.exec.exact import Undefined
 from ...lang.program import Program, node
@@ -40,6 +43,7 @@ class QuantifierChange:
     after: str
     alters: bool
     phrase: str = ""  # the words in the text, where they are not `after`
+    of_the: str = ""  # the words for "some of the", where these are others again
 
     @property
     def level(self) -> str:
@@ -58,7 +62,7 @@ class QuantifierChange:
     def change_text(self, text: str, shape: facts.QuestionShape) -> str | None:
         """The text with the other words; None where the words to change do not stand in it exactly once."""
         phrase = r"\s+".join(self.before.split())
-        pattern = rf"\b({phrase})\b"
+        pattern = rf"\b({'none' if self.before == 'no' else phrase} of the|{phrase})\b"
         if self.before == "at least":  # with the number itself behind it
             number = shape.number
             assert number is not None
@@ -69,9 +73,9 @@ class QuantifierChange:
         if len(found) != 1:
             return None
         start, end = found[0].span(1)
-        words = self.phrase or self.after
+        words = (text[start:end].lower().endswith(" of the") and self.of_the) or self.phrase or self.after
         made = f"{text[:start]}{match_case(words, text[start:end])}{text[end:]}"
-        return _make_singular(made) if self.after == "at least one" else made
+        return _make_singular(made) if words.endswith(" one of the") else made
 
     def change_program(self, program: Program) -> Program:
         """What the changed question means."""
@@ -93,8 +97,8 @@ CHANGES = (
     QuantifierChange(facts.VERIFY_COUNT, "at least", "less than", alters=True, phrase="fewer than"),
     QuantifierChange(facts.VERIFY_COUNT_GROUP_BY, "at least", "no less than", alters=False, phrase="no fewer than"),
     QuantifierChange(facts.VERIFY_COUNT_GROUP_BY, "at least", "less than", alters=True, phrase="fewer than"),
-    QuantifierChange(facts.VERIFY_QUANT, "no", "some", alters=True),
-    QuantifierChange(facts.VERIFY_QUANT, "some", "no", alters=True),
+    QuantifierChange(facts.VERIFY_QUANT, "no", "some", alters=True, of_the="some of the"),
+    QuantifierChange(facts.VERIFY_QUANT, "some", "no", alters=True, of_the="not one of the"),
     QuantifierChange(facts.VERIFY_QUANT, "no", "at least one", alters=True, phrase="at least one of the"),
     QuantifierChange(facts.VERIFY_QUANT, "some", "none of the", alters=True),
     QuantifierChange(facts.VERIFY_QUANT, "all", "either none or only some", alters=True, phrase="not all of the"),
@@ -103,11 +107,15 @@ CHANGES = (
 
 def _make_singular(text: str) -> str:
     """With the main verb in the singular, for "at least one of the …"; as it is where none is clearly it."""
-    verbs = [m for m in re.finditer(r"\b(are|have)\b", text, re.IGNORECASE) if not _CLAUSE.search(text[: m.start()])]
+    for words in (("are", "have"), STATES):  # a line is no verb where there is one of the first
+        found = re.finditer(rf"\b({'|'.join(sorted(words))})\b", text, re.IGNORECASE)
+        if verbs := [verb for verb in found if not _CLAUSE.search(text[: verb.start()])]:
+            break
     if len(verbs) != 1:
         return text
     (verb,) = verbs
-    phrase = {"are": "is", "have": "has"}[verb[0].lower()]
+    word = verb[0].lower()
+    phrase = "is" if word == "are" else third_person(word)
     return f"{text[: verb.start()]}{match_case(phrase, verb[0])}{text[verb.end() :]}"
 
 

@@ -203,8 +203,9 @@ def test_nouns_that_look_like_something_else_are_nouns():
     assert all(map(say.is_sayable, map(thing, ("leaves", "shorts", "glasses", "t-shirt", "building", "wii"))))
 
 
-def test_a_body_is_a_place_for_somebody_else():
-    assert say.is_sayable(thing("bird", ("on", "head")))
+def test_a_body_is_no_place_without_its_owner():
+    assert not say.is_sayable(thing("bird", ("on", "head")))
+    assert not say.is_sayable(thing("pizza", ("in", "hand")))
     assert say.is_sayable(thing("train", ("has", ObjectNode("number", "white"))))
 
 
@@ -256,6 +257,14 @@ def test_relations_that_may_both_be_said_of_one_are_not_to_choose_from():
     assert inquire.are_comparable(sitting, "under", "cup")
     assert not inquire.are_comparable(SubgraphLink("on top of", ObjectNode("water")), "in", "boat")
     assert inquire.are_comparable(SubgraphLink("on top of", ObjectNode("box")), "in", "cat")
+    assert not inquire.are_comparable(SubgraphLink("sitting in", ObjectNode("sink")), "on", "cat")
+    assert not inquire.are_comparable(SubgraphLink("flying", ObjectNode("kite")), "making", "woman")
+
+
+def test_a_preposition_is_said_again_where_the_second_has_another_article():
+    on_board = SubgraphLink("on", ObjectNode("cutting board"))
+    assert inquire.phrase_two_objects(thing("onions"), on_board, "broccoli") == "a cutting board or on broccoli"
+    assert inquire.phrase_two_objects(thing("onions"), on_board, "plate") == "a cutting board or a plate"
 
 
 @pytest.mark.parametrize(
@@ -372,6 +381,15 @@ def test_different_subgraphs_have_different_words(seed):
         thing("man", ("wearing", "outfit")),
         thing("table", ("next to", "table")),
         thing("man", ("standing near", "man")),
+        thing("plate", ("has", "food")),
+        thing("dessert", ("has", "spoon")),
+        thing("cabinet", ("has", thing("glass", ("on", "door")))),
+        thing("shirt", ("on", "man")),
+        thing("man", ("carrying", thing("flowers", ("on", "bike")))),
+        thing("man", ("holding", thing("bag", ("from", "store")))),
+        thing("stop sign", ("in", "road"), attribute="red"),
+        thing("giraffe", ("has", ObjectNode("neck", "long"))),
+        thing("plate", ("on", ObjectNode("surface", "black"))),
         thing("man", ("wearing", ObjectNode("shirt", "white")), ("wearing", thing("shorts", ("have", "stripes")))),
     ],
 )
@@ -384,7 +402,9 @@ def test_what_makes_no_sense_is_refused(subgraph):
     [
         thing("teddy bear", ("have", ObjectNode("eyes", "blue"))),
         thing("hat", ("on", "chair")),
-        thing("bird", ("on", "head")),
+        thing("couch", ("has", "pillows")),
+        thing("building", ("has", "clock tower")),
+        thing("man", ("riding", thing("motorcycle", ("on", "road")))),
         thing("chair", ("have", ObjectNode("legs", "wooden"))),
         thing("beard", ("on", "statue")),
         thing("hair", ("on", "chair")),
@@ -411,7 +431,7 @@ def test_what_could_be_misread_is_named_first():
     assert inquire.is_ambiguous(near, "behind")
     assert inquire.is_ambiguous(thing("man", ("wearing", "hat")), "sitting on")
     assert not inquire.is_ambiguous(thing("man", ("wearing", "hat")), "holding")
-    assert inquire.ask_about(near, ask, True) == "The truck that is in front of a bus: what is it behind?"
+    assert inquire.ask_about(near, ask, True) == "Look at the truck that is in front of a bus. What is it behind?"
     assert inquire.ask_about(near, ask, False) == "What is the truck that is in front of a bus behind?"
 
 

@@ -34,7 +34,7 @@ def filled(template, text="As it was", **slots):
     ("draft", "said"),
     [
         (filled("verify_attr", thing=DOG, attribute="white"), "Is the dog on a bed white?"),
-        (filled("verify_attr", thing=MAN, attribute="sitting"), "The man wearing a hat: is he sitting?"),
+        (filled("verify_attr", thing=MAN, attribute="sitting"), "Look at the man wearing a hat. Is he sitting?"),
         (
             filled("choose_attr", thing=MAN, this="running", that="looking up"),
             "Is the man wearing a hat running, or is he looking up?",
@@ -47,7 +47,7 @@ def filled(template, text="As it was", **slots):
         (filled("verify_count", thing=DOG, test="at least", number=2), "Are there two or more dogs on a bed?"),
         (filled("verify_count", thing=DOG, test="at least", number=1), "Is there at least one dog on a bed?"),
         (filled("verify_count", thing=DOG, test="at most", number=1), "Is there no more than one dog on a bed?"),
-        (filled("verify_count", thing=DOG, test="", number=3), "Are there three dogs on a bed?"),
+        (filled("verify_count", thing=DOG, test="exactly", number=3), "Are there exactly three dogs on a bed?"),
         (
             filled("count_group_by", thing=DOG, test="exactly", number=2),
             "In how many of the images are there exactly two dogs on a bed?",
@@ -58,7 +58,7 @@ def filled(template, text="As it was", **slots):
             "Is there at least one image with exactly two dogs on a bed?",
         ),
         (
-            filled("verify_count_group_by", thing=DOG, test="", number=0, images_test="", images=2),
+            filled("verify_count_group_by", thing=DOG, test="", number=0, images_test="exactly", images=2),
             "Do exactly two of the images show a dog on a bed?",
         ),
         (
@@ -79,7 +79,7 @@ def filled(template, text="As it was", **slots):
         ),
         (
             filled("choose_object", thing=LIGHTING, link=USING, other="lighter"),
-            "The woman lighting a cigar: is she lighting it using a candle or a lighter?",
+            "Look at the woman lighting a cigar. Is she lighting it using a candle or a lighter?",
         ),
         (
             filled("verify_logic", thing=DOG, other=MAN, logic="both"),
@@ -99,13 +99,13 @@ def filled(template, text="As it was", **slots):
         (filled("verify_quant_attr", thing=DOG, family="color"), "Are all of the dogs on a bed the same color?"),
         (
             filled("verify_same_attr", thing=DOG, other=ObjectNode("cats"), family="material"),
-            "Is the dog on a bed made of the same material as the cats?",
+            "Is the material of the dog on a bed the same as that of the cats?",
         ),
         (
             filled("choose_object", thing=MAN, link=SubgraphLink("holding", ObjectNode("cup")), other="plate"),
             "What is the man wearing a hat holding: a cup or a plate?",
         ),
-        (filled("query_object", thing=MAN, relation="holding"), "The man wearing a hat: what is he holding?"),
+        (filled("query_object", thing=MAN, relation="holding"), "Look at the man wearing a hat. What is he holding?"),
         (filled("query_object", thing=MAN, relation="has"), "What does the man wearing a hat have?"),
         (
             filled(
@@ -145,7 +145,7 @@ def test_a_paraphrase_is_not_the_question_itself():
 def test_two_places_in_a_row_are_kept_apart():
     asked = filled("query_object", "What is the dog that is on a bed under?", thing=DOG, relation="under")
     assert set(list_paraphrases(asked)) == {
-        "The dog on a bed: what is it under?",
+        "Look at the dog on a bed. What is it under?",
         "What is it that the dog that is on a bed is under?",
     }
     told = filled("verify_quant", quantifier="all", thing=DOG, link=SubgraphLink("near", ObjectNode("cat")))

@@ -102,6 +102,38 @@ def test_of_two_at_leasts_the_one_of_images_is_changed():
             f"all(find(dog), {WHITE})",
             {"all → either none or only some": ("Not all of the dogs are white", f"not(all(find(dog), {WHITE}))")},
         ),
+        (
+            "None of the dogs that are on a bed are white.",
+            f"none(find(dog), {WHITE})",
+            {
+                "no → some": ("Some of the dogs that are on a bed are white.", f"some(find(dog), {WHITE})"),
+                "no → at least one": ("At least one of the dogs that are on a bed is white.", f"some(find(dog), {WHITE})"),
+            },
+        ),
+        (
+            "Some of the dogs have a tail.",
+            f"some(find(dog), {WHITE})",
+            {
+                "some → no": ("Not one of the dogs has a tail.", f"none(find(dog), {WHITE})"),
+                "some → none of the": ("None of the dogs have a tail.", f"none(find(dog), {WHITE})"),
+            },
+        ),
+        (
+            "None of the poles that are on a road support a light.",
+            f"none(find(pole), {WHITE})",
+            {
+                "no → some": ("Some of the poles that are on a road support a light.", f"some(find(pole), {WHITE})"),
+                "no → at least one": (
+                    "At least one of the poles that are on a road supports a light.",
+                    f"some(find(pole), {WHITE})",
+                ),
+            },
+        ),
+        (
+            "All of the dogs are white.",
+            f"all(find(dog), {WHITE})",
+            {"all → either none or only some": ("Not all of the dogs are white.", f"not(all(find(dog), {WHITE}))")},
+        ),
     ],
 )  # fmt: skip
 def test_quantifiers_turn_into_their_opposites(text, program, expected):

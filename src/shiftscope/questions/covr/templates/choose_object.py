@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from ....english.inflection import lower_first
-from ....english.nouns import OWN_PARTS, are_part_and_whole, is_alive
+from ....english.nouns import OWN_PARTS, are_part_and_whole, is_alive, is_plural_noun, is_worn
 from ....rng import PathDice
 from ....scene_graph import subgraph as subgraphs
 from ....scene_graph.relation_exclusivity import classify_target
@@ -47,6 +47,8 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
             return False
         if (own in OWN_PARTS, is_alive(own)) != (name in OWN_PARTS, is_alive(name)):  # holding a frisbee or hands
             return False
+        if not branch.link.modifiers and (is_worn(own), is_plural_noun(own)) != (is_worn(name), is_plural_noun(name)):
+            return False  # in a jacket or in an office, on skateboards or on a bike
         if len({classify_target(one) == "ground" for one in (own, name)}) > 1 and place in ("on", "in", "at", "by"):
             return False  # on a skateboard or on a street
         if not ENCOMPASSING.isdisjoint((own, name)):  # in the water or in a zoo

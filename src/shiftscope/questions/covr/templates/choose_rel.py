@@ -13,7 +13,15 @@ from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink, split_b
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..phrases import is_ground, is_sayable, require_predicate
-from ..wording import are_comparable, ask_about, ask_after_naming, ask_either_relation, is_ambiguous, phrase_clearly
+from ..wording import (
+    are_comparable,
+    ask_about,
+    ask_after_naming,
+    ask_either_relation,
+    has_alternatives,
+    is_ambiguous,
+    phrase_clearly,
+)
 
 KIND: QuestionType = "or"
 LEAST_NODES = 3
@@ -28,6 +36,9 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         if are_part_and_whole(thing.name, link.thing.name):  # a roof on a building or behind it
             continue
         if is_ground(case.spell_word(thing.name), require_predicate(case.spell_word(link.relation))):
+            continue
+        (told,) = case.spell_subgraph(ObjectNode(thing.name, "", (link,))).relations
+        if not has_alternatives(told):
             continue
         fits = partial(_is_comparable, case, link, branch.relation)
         is_clear = partial(_is_only_relation, case, thing, link.thing)

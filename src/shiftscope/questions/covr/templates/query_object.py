@@ -9,17 +9,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import plural
-from ....english.nouns import is_person, is_thing
+from ....english.nouns import is_person, is_thing, is_worn
 from ....english.relations import RelationPredicate
+from ....english.word_lists import pair_words
 from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_references
-from ..phrases import BESIDE, is_ground, phrase_relation, require_predicate
+from ..phrases import BESIDE, is_ground, is_sayable, phrase_relation, require_predicate
 from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "open"
 LEAST_NODES = 3
+SAYS_NOTHING = pair_words("relations", "says nothing")
 HAVING = ("have", "has")
 ASIDE = ("at", "on the ", "in the ")  # what is the fire escape on the side of
 
@@ -37,7 +39,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         sets = find_references(case, thing, branch.thing, branch.nodes, dice)
         words = {word for kind, name in thing.nodes() if kind == "object" for word in name.split()}
         named = words.union(map(plural, words))  # the red car is next to another car, the ceiling fan on the ceiling
-        fits = partial(_fits, case, thing.name, predicate)
+        fits = partial(_fits, case, branch.thing, predicate)
         contexts = tuple(one for one in sets if named.isdisjoint(str(one.answer).split()) and fits(str(one.answer)))
         if not contexts:
             continue
@@ -48,12 +50,18 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         yield draft_question(case, "query_object", text, builder, contexts, thing=spelled, relation=relation)
 
 
-def _fits(case: SubgraphCase, name: str, predicate: RelationPredicate, answer: str) -> bool:
+def _fits(case: SubgraphCase, node: int, predicate: RelationPredicate, answer: str) -> bool:
     """Whether one would ask for it: for no person, no whole that has such parts, nothing that is all around."""
     if is_person(answer) or not is_thing(case.spell_word(answer)):
         return False
+    if (answer, predicate.rest) in SAYS_NOTHING or (predicate.rest == "in" and is_worn(answer)):  # playing a game
+        return False
     around = predicate.rest in (*BESIDE, "against", "around") and classify_target(answer) == "ground"
-    return not around and not any(case.is_seen(answer, verb, name) for verb in HAVING if not case.schema.closed)
+    if case.schema.closed:
+        return True
+    if around or not is_sayable(case.subgraph.replace_nodes({node: answer})):
+        return False
+    return not any(case.is_seen(answer, verb, case.subgraph.name) for verb in HAVING)
 
 
 def _ask(thing: Subgraph, relation: str, it: str, plural: bool) -> str:

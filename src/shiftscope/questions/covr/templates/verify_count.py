@@ -1,7 +1,6 @@
 """Whether there are so many: "There is at most 1 cup that is behind a man that is wearing a jacket.".
 
-Any subgraph that can be counted, and a number near how many there are: at least, at most, exactly or just so
-many. "There are 2" is not asked where there are 5: it is not plainly wrong.
+Any subgraph that can be counted, and a number near how many there are: at least, at most or exactly so many.
 """
 
 from collections.abc import Iterator
@@ -15,8 +14,8 @@ from ..draft import (
     CovrDraft,
     QuestionType,
     draft_question,
-    judge_number,
     list_image_sets,
+    passes_test,
 )
 from ..phrases import can_be_counted
 from ..wording import phrase_quantity, phrase_short_quantity
@@ -34,15 +33,12 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     totals = sorted({one.total for one in found})
     numbers = range(1, min(MOST_COUNT, totals[-1] + 1) + 1)
     test = dice.draw_one(tuple(TESTS))
-    telling = [n for n in numbers if {True, False} <= {judge_number(test, total, n) for total in totals}]
+    telling = [n for n in numbers if {True, False} <= {passes_test(test, total, n) for total in totals}]
     number = dice.draw_one(telling or numbers)
     builder = case.make_program_builder()
     builder.put(TESTS[test], builder.put("count", builder.find_described(case.subgraph)), builder.add_number(number))
     text = f"There {be_form(number != 1)} {phrase_quantity(spelled, test, number)}."
-    judged = ((one.graphs, judge_number(test, one.total, number)) for one in found)
-    contexts = [ContextImages(graphs, answer) for graphs, answer in judged if answer is not None]
-    if not contexts:
-        return
+    contexts = [ContextImages(one.graphs, passes_test(test, one.total, number)) for one in found]
     yield draft_question(case, "verify_count", text, builder, contexts, thing=spelled, test=test, number=number)
 
 

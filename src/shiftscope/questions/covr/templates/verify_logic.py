@@ -50,8 +50,8 @@ def _phrase_two(logic: str, *two: Subgraph) -> str:
     if logic == "both":
         verb = "Is" if all(some) else "Are" if all(plural) else ""
         return f"{verb} there both {' and '.join(map(phrase_many, two))}?" if verb else ""
-    if not all(map(or_, plural, some)):
-        return ""
+    if not all(map(or_, plural, some)) or is_plural_noun(two[0].name) != is_plural_noun(two[1].name):
+        return ""  # a man or boys
     verb = "Are" if is_plural_noun(two[0].name) else "Is"
     return f"{verb} there either {phrase_one(two[0], 'a')} or {phrase_one(two[1], 'a')}?"
 

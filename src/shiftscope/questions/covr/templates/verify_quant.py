@@ -1,4 +1,4 @@
-"""Whether all, some or none of several are so: "No boys that are under a tree are wearing jeans.".
+"""Whether all, some or none of several are so: "None of the boys that are under a tree are wearing jeans.".
 
 The predicate is the root's attribute or one of its relations, unless to a part; the rest describes
 them. Each of them is known to be so, or to be something else that excludes it; there are at least two.
@@ -11,12 +11,12 @@ from ....rng import PathDice
 from ....scene_graph.subgraph import ObjectNode, SubgraphLink, has_part, root_attribute, split_branches
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, Slot, draft_question, pick_two_answers
-from ..phrases import can_be_counted, phrase_clause, phrase_many, phrase_short, phrase_state
+from ..phrases import can_be_counted, is_dressed, phrase_clause, phrase_many, phrase_short, phrase_state
 from ..wording import ask_does, ask_is, is_ambiguous
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 2
-QUANTIFIERS = {"all": "all", "some": "some", "no": "none"}  # word → the op
+QUANTIFIERS = {"all": "all", "some": "some", "no": "none"}  # word → the op, which the text names too: None of the
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -25,7 +25,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     predicates: list[tuple[ObjectNode, tuple[int, ...], str, SubgraphLink | None]] = [
         (branch.rest, tuple(branch.nodes), "", branch.link)
         for branch in split_branches(subgraph)
-        if not has_part(branch.link) and branch.link.thing.name != subgraph.name
+        if not has_part(branch.link) and branch.link.thing.name != subgraph.name and not is_dressed(branch.link)
     ]
     if node is not None and is_predicative(case.spell_word(subgraph.attribute)):
         predicates.insert(0, (subgraph.drop_attribute(), (node,), subgraph.attribute, None))
@@ -47,7 +47,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
             slots, predicate = {"link": spelled}, phrase_clause(spelled, plural=True)
             body = builder.put("exist", builder.filter_related(it, link))
         builder.put(QUANTIFIERS[quantifier], among, body)
-        text = f"{quantifier.capitalize()} {phrase_many(thing)} {predicate}."
+        text = f"{QUANTIFIERS[quantifier].capitalize()} of the {phrase_many(thing)} {predicate}."
         slots |= {"quantifier": quantifier, "thing": thing}
         yield draft_question(case, "verify_quant", text, builder, contexts, **slots)
 

@@ -1,4 +1,4 @@
-"""Whether several are alike: "Do all dogs that are on a bed have the same color?".
+"""Whether several are alike: "Are all of the dogs that are on a bed the same color?".
 
 The root has an attribute of a kind that a thing has one value of; of each of them that value is known, and
 there are at least two.
@@ -11,7 +11,7 @@ from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import can_be_counted, phrase_many, phrase_short
-from ..wording import is_read_on, phrase_same
+from ..wording import phrase_same
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 2
@@ -23,7 +23,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(thing)
     if node is None or not family or not can_be_counted(spelled):
         return
-    if family == "material" and is_read_on(spelled):  # behind a metal bus made of the same material
+    if family == "material" and spelled.relations:  # behind a bus made of the same material
         return
     contexts = pick_two_answers(_build_contexts(case, thing, node, family, case.make_dice("verify_quant_attr")))
     if not contexts:
@@ -31,8 +31,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     found = builder.find_described(thing)
     builder.put("alike", found, found, words=(family,))
-    them = f"all {phrase_many(spelled)}"
-    text = f"Are {them} {phrase_same(family)}?" if family == "material" else f"Do {them} have the same {family}?"
+    them = f"all of the {phrase_many(spelled)}"
+    text = f"Are {them} {same}?" if (same := phrase_same(family)) else f"Do {them} have the same {family}?"
     yield draft_question(case, "verify_quant_attr", text, builder, contexts, thing=spelled, family=family)
 
 

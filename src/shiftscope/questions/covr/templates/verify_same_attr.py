@@ -7,7 +7,7 @@ distractor holds instead, and is called the same or is of the same kind. Each de
 from collections.abc import Iterator
 from itertools import product
 
-from ....english.nouns import THE, is_person, is_plural_noun
+from ....english.nouns import THE, are_part_and_whole, is_alive, is_person, is_plural_noun
 from ....english.relations import do_form
 from ....rng import PathDice
 from ....scene_graph.related_images import Distractor
@@ -16,7 +16,7 @@ from ....schema import Schema
 from ..context_images import SubgraphCase, list_kinds
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_sayable, phrase_one, phrase_short
-from ..wording import be_form_of, is_read_on, phrase_same
+from ..wording import be_form_of, phrase_same
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 3
@@ -30,7 +30,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     thing = case.subgraph.drop_attribute()
     for second in dice.shuffle([*case.find_replacing_others((node,)), *case.find_replacing_also(node, (node,))]):
         other = second.subgraph.drop_attribute()
-        if is_sayable(case.spell_subgraph(other)) and _are_comparable(case.schema, thing.name, other.name):
+        if _are_comparable(case.schema, thing, other) and is_sayable(case.spell_subgraph(other)):
             break
     else:
         return
@@ -50,20 +50,30 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 def _ask(one: str, other: str, thing: ObjectNode, family: str) -> str:
     """Is the one the same color as the other; where English has no such phrase, has it the same flavor.
 
-    Nor is it "behind a metal bus made of the same material".
+    Nor is it "behind a bus made of the same material".
     """
-    if family == "material" and is_read_on(thing):
+    if family == "material" and thing.relations:
         return f"Is the {family} of {one} the same as that of {other}"
     if same := phrase_same(family):
         return f"{be_form_of(thing).capitalize()} {one} {same} as {other}"
     return f"{do_form(is_plural_noun(thing.name)).capitalize()} {one} have the same {family} as {other}"
 
 
-def _are_comparable(schema: Schema, name: str, other: str) -> bool:
-    """Whether one would ask about both together: two dogs, a dog and a cat; not a sink and a letter, nor a person."""
-    if is_person(other):
+def _are_comparable(schema: Schema, thing: ObjectNode, other: ObjectNode) -> bool:
+    """Whether one would ask about both together: two dogs, a dog and a cat; not a sink and a letter, nor a person.
+
+    Nor "the bag next to a man" and "the hat next to a man": one man or two?
+    """
+    if schema.closed:
+        return True
+    beside, beside_too = ({link.thing.name for link in one.relations} for one in (thing, other))
+    if is_person(other.name) or any(map(is_alive, beside & beside_too)):
         return False
-    return schema.closed or name == other or not list_kinds(schema, name).isdisjoint(list_kinds(schema, other))
+    if any(are_part_and_whole(one, another) for one in beside for another in beside_too):
+        return False  # on a table, on a table cloth
+    if thing.name == other.name and {k.thing for k in thing.relations} == {k.thing for k in other.relations}:
+        return False  # on a window, over a window
+    return thing.name == other.name or not list_kinds(schema, thing.name).isdisjoint(list_kinds(schema, other.name))
 
 
 def _build_contexts(
