@@ -45,7 +45,13 @@ SLOTS = len(FIELDS)
 
 UNCHANGED, ELSEWHERE = range(2)  # why a question about an action's outcome is refused
 STACKED = 4  # number of the first relation to an outcome's thing that one other is in at most
-TOLD_NAMED, TOLD_GONE, TOLD_ALONE, TOLD_LOST, TOLD_COPIED = 1, 2, 4, 8, 16  # marks of `hypothetical.hypothesis.list_told_rows`
+TOLD_NAMED, TOLD_GONE, TOLD_ALONE, TOLD_LOST, TOLD_COPIED = (
+    1,
+    2,
+    4,
+    8,
+    16,
+)  # marks of `hypothetical.hypothesis.list_told_rows`
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 TRIES = 10  # descriptions drawn for one step before the attempt is given up
@@ -786,9 +792,7 @@ def passes_from(k, begin, asked, steps, values, told, first, size):
     back = values[steps[k, RELATION]] ^ 1
     at = begin + steps[k, FIRST]
     there = False
-    while steps[at, RELATION] >= 0 and (
-        values[steps[at, RELATION]] == back or values[steps[at, RELATION]] >= STACKED
-    ):
+    while steps[at, RELATION] >= 0 and (values[steps[at, RELATION]] == back or values[steps[at, RELATION]] >= STACKED):
         there = there or values[steps[at, RELATION]] == back
         at = begin + steps[at, FIRST]
         for r in range(first - 1, first + size):  # first by its own words, then with those of the action

@@ -292,7 +292,10 @@ def _refer_in_context(
 
     new = second.new
     refs = (second.subject, second.anchor, new.source if new else None)
-    subject, anchor, source = (reword_reference(ref) if ref else None for ref in refs)
-    if any(ref is not None and now is None for ref, now in zip(refs, (subject, anchor, source), strict=True)):
+    said = tuple([reword_reference(ref) if ref else None for ref in refs])
+    if said == refs:
+        return second
+    if said.count(None) > refs.count(None):
         return None
+    subject, anchor, source = said
     return replace(second, subject=subject, anchor=anchor, new=replace(new, source=source) if new else None)
