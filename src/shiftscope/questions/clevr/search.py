@@ -45,13 +45,8 @@ SLOTS = len(FIELDS)
 
 UNCHANGED, ELSEWHERE = range(2)  # why a question about an action's outcome is refused
 STACKED = 4  # number of the first relation to an outcome's thing that one other is in at most
-TOLD_NAMED, TOLD_GONE, TOLD_ALONE, TOLD_LOST, TOLD_COPIED = (
-    1,
-    2,
-    4,
-    8,
-    16,
-)  # marks of `hypothetical.hypothesis.list_told_rows`
+# Marks of `hypothetical.hypothesis.list_told_rows`.
+TOLD_NAMED, TOLD_GONE, TOLD_ALONE, TOLD_LOST, TOLD_COPIED = 1, 2, 4, 8, 16
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 TRIES = 10  # descriptions drawn for one step before the attempt is given up
@@ -739,9 +734,9 @@ def names_lost_thing(begin, end, steps, values, told, first, size):
                 return True
             for c in range(steps.shape[1] - SLOTS):
                 slot = steps[k, SLOTS + c]
-                if slot >= 0 and values[slot] >= 0 and values[slot] == told[r + 2, c]:
-                    if is_alike(told[r + 2], k, steps, values):
-                        return True
+                shared = slot >= 0 and values[slot] >= 0 and values[slot] == told[r + 2, c]
+                if shared and is_alike(told[r + 2], k, steps, values):
+                    return True
     return False
 
 
@@ -830,9 +825,9 @@ def has_known_words(k, at, r, first, steps, values, told):
     """Whether all words of a step are known to be true of the thing of another."""
     for c in range(steps.shape[1] - SLOTS):
         slot = steps[k, SLOTS + c]
-        if slot >= 0 and values[slot] >= 0:
-            if find_known_value(c, at, r, first, steps, values, told) != values[slot]:
-                return False
+        said = slot >= 0 and values[slot] >= 0
+        if said and find_known_value(c, at, r, first, steps, values, told) != values[slot]:
+            return False
     return True
 
 

@@ -23,8 +23,8 @@ TRIES = 30
 SECOND_TRIES = 4  # second actions proposed after one first
 IT = "it"
 NO_EDITS: Ints = np.empty((0, 0), np.int64)
-# What an action's words are of: something there, nothing any more, no other thing; what a thing looked like that is gone
-# or changed, before a row with how it looks now and one with its words; what the thing of the row before is like.
+# What an action's words are of: something there, nothing any more, no other thing; what a thing looked like that is
+# gone or changed, before a row with how it looks now and one with its words; what the thing of the row before is like.
 NAMED, GONE, ALONE, LOST, COPIED = 1, 2, 4, 8, 16
 TOLD_WIDTH = len(COLUMN) + 2  # codes of values, marks, how the thing stands to another one that is named
 
@@ -270,7 +270,7 @@ def _resolve_action(view: ReferableScene, action: HypotheticalAction) -> Hypothe
 def _refer_in_context(
     first: HypotheticalAction, second: HypotheticalAction, before: ReferableScene, view: ReferableScene
 ) -> HypotheticalAction | None:
-    """The second action, in which what the first spoke of is called it, the new one, or the very same; None if it cannot.
+    """The second action, in which what the first spoke of is called it, the new one, or the very same; else None.
 
     `view` is the scene after the first action; one that takes things away speaks of nothing that is still there. No
     words are used that were true of what it took away or changed.
