@@ -42,12 +42,8 @@ ADD, ADDED = (
 )
 SO = r"so that (?:it|they) (?:is|are|stands|becomes?)"
 LIKE = (
-    rf"(?:that has|of|and gives? it|and given|and has) the same {A} as {SOURCE}",
+    rf"(?:that has|with|of|and gives? it|and given|and has) the same {A} as {SOURCE}",
     rf"(?:and gives? it|and given) the {A} of {SOURCE}",
-    rf"and (?:matches|match) its {A} to that of {SOURCE}",
-    rf"and (?:copies|copy|takes) its {A} from {SOURCE}",
-    rf"and makes? its {A} the same as that of {SOURCE}",
-    rf"and its {A} is matched to that of {SOURCE}",
 )
 READINGS = {
     "remove": (
@@ -60,16 +56,16 @@ READINGS = {
     "move": (
         f"(?:moves?|lifts?|puts?) {OLD} {AT}",
         f"(?:moves?|shifts?) {OLD} {SO} {AT}",
+        f"lifts? {OLD} and sets? it down {AT}",
         f"(?:takes?|picks? up) {OLD} and (?:places?|puts?) it (?:down )?{AT}",
         f"{OLD} is (?:moved|put|lifted|stacked) {AT}",
         f"{OLD} is (?:moved|shifted) {SO} {AT}",
-        f"{OLD} is (?:picked up|taken) and (?:put down|placed) {AT}",
+        f"{OLD} is (?:picked up|lifted) and (?:put down|set down|placed) {AT}",
     ),
     "swap": (
-        f"(?:swaps?|exchanges?) the positions of {OLD} and {ANCHOR}",
-        f"swaps? {OLD} with {ANCHOR}",
-        f"(?:lets?|makes?) {OLD} (?:trade|change) places with {ANCHOR}",
-        f"{OLD} (?:is swapped|trades places|changes places) with {ANCHOR}",
+        f"(?:swaps?|switches|switch|exchanges?) the positions of {OLD} and {ANCHOR}",
+        f"(?:lets?|makes?) {OLD} (?:trade|swap) places with {ANCHOR}",
+        f"{OLD} (?:swaps|trades|changes) places with {ANCHOR}",
         f"the positions of {OLD} and {ANCHOR} are (?:swapped|exchanged)",
     ),
     "add": (
@@ -77,10 +73,10 @@ READINGS = {
         f"{NEW} (?:is {ADDED}|appears) (?:{THERE}|{AT})",
         *(f"{ADD} {NEW}(?: {THERE}| {AT})? {like}" for like in LIKE),
         *(f"{NEW} (?:is {ADDED}|appears)(?: {THERE}| {AT})? {like}" for like in LIKE),
-        *(f"{NEW} {like} (?:is added|appears)" for like in LIKE),
+        *(f"{NEW} {like} (?:is added|is brought into the scene|appears)" for like in LIKE),
         f"(?:clones?|copy|copies|duplicates?) {SOURCE} and (?:puts?|places?) the copy {AT}",
         f"makes? a copy of {SOURCE} and sets? it down {AT}",
-        f"adds? a copy of {SOURCE} {AT}",
+        f"(?:copy|copies) {SOURCE} and sets? the copy down {AT}",
         f"{SOURCE} is (?:cloned|copied) and the copy is (?:put|placed) {AT}",
         f"a copy of {SOURCE} (?:appears|is set down|is added) {AT}",
     ),
@@ -94,6 +90,9 @@ READINGS = {
         f"replaces? {OLD} with {LOOK} that {BE} otherwise the same",
         f"(?:changes?|alters?|transforms?) {OLD} {SO} {LOOK}",
         f"(?P<grow>enlarge|shrink)s? {OLD}",
+        f"takes? {OLD} and (?P<grow>enlarge|shrink)s? (?:it|them)",
+        f"changes? {OLD} so that (?:it is|they are) made of {LOOK}",
+        f"{OLD} {BE} changed so that (?:it is|they are) made of {LOOK}",
         f"{OLD} {BE} (?:painted|repainted|made) {LOOK}",
         f"{OLD} (?:turns?|becomes?|ends? up) {LOOK}",
         f"the {A} of {OLD} is changed to {LOOK}",

@@ -46,6 +46,7 @@ class OutcomeReader(ProgramBuilder):
 
     def read(self, text: str) -> Program:
         text = text[0].lower() + text[1:].rstrip("?")
+        text = re.sub(r"\banything(?! else)", "any things", text)
         if not (self.read_value(text) or self.read_two_values(text) or self.read_numbers(text) or self.read_set(text)):
             raise AssertionError(f"nobody understands {text!r}")
         return self.build()
@@ -127,7 +128,7 @@ class OutcomeReader(ProgramBuilder):
         for op, patterns in {
             "equal": (
                 "would (?:there be exactly|you count just) as many (?P<X>.+) as (?P<Y>.+)",
-                f"{both} (?:the two numbers be equal|both numbers be the same|you get the same number both times)",
+                f"{both} (?:the two numbers be equal|the two numbers be the same|you get the same number both times)",
                 f"{number} (?:equal|be the same as) the number of (?P<Y>.+)",
             ),
             "less": (
@@ -149,16 +150,26 @@ class OutcomeReader(ProgramBuilder):
 
     def read_set(self, text: str) -> bool:
         """How many, or whether any: in whichever order the things, their place and what is said of them come."""
-        alike = f"(?:have|with|be|made of|be made of) the same {A}"
+        alike = f"(?:have|with|of|be|made of|be made of) the same {A}"
         others = f"(?:anything else|(?:any )?(?:other )?(?P<T>{NOUN}))"
         for pattern in (
-            f"(?:find|look at) (?P<X>the .+)[;.] (?P<how>{MANY}|would) {others}(?: would)? {alike} as it",
+            f"(?:find|look at) (?P<X>the .+)[;.] (?P<how>{MANY}|would) {others}(?: would)? {alike}",
             f"(?P<how>would|{MANY}) (?:there be |you find )?{others}(?: would)?"
-            f"(?: there be| you count)?(?: that are| that)? {alike} as (?P<X>the .+)",
+            f"(?: there be| you count| you find)?(?: that are| that)? {alike} as (?P<X>the .+)",
         ):
             if found := re.fullmatch(pattern, text, re.IGNORECASE):
                 how = "exist" if found["how"].lower() == "would" else "count"
                 return self.end(how, self.same(found["a"], found["X"], found["T"] or "things"))
+        found = re.fullmatch(
+            f"(?:find|look at) (?P<X>the .+)[;.] (?P<how>{MANY}|would) (?:any )?(?:other )?(?P<T>{NOUN}) (?P<P>{FAR}?)"
+            f"(?: would)? {alike}",
+            text,
+            re.IGNORECASE,
+        )
+        if found:
+            same = self.same(found["a"], found["X"], found["T"])
+            how = "exist" if found["how"].lower() == "would" else "count"
+            return self.end(how, self.put("intersect", same, self.place(found["P"])))
         for start, end in (
             (f"(?P<P>{FAR}), {MANY} (?:other )?(?P<T>{NOUN}) would(?: also)? ?(?P<rest>.+)", "count"),
             (f"(?P<P>{FAR}), would (?:there be )?{ANY} (?P<T>{NOUN}) ?(?P<rest>.+)", "exist"),

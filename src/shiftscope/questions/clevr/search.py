@@ -45,7 +45,9 @@ NEEDS, EMPTY, DROPS = (FIELDS.index(n) for n in ("needs", "empty", "drops"))
 SLOTS = len(FIELDS)
 
 UNCHANGED, ELSEWHERE = range(2)  # why a question about an action's outcome is refused
-TOLD_NAMED, TOLD_GONE, TOLD_ALONE = 1, 2, 4  # marks of `hypothetical.hypothesis.list_told_rows`
+STACKED = 4  # number of the first relation to an outcome's thing that one other is in at most
+# Marks of `hypothetical.hypothesis.list_told_rows`.
+TOLD_NAMED, TOLD_GONE, TOLD_ALONE, TOLD_LOST, TOLD_COPIED = 1, 2, 4, 8, 16
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 TRIES = 10  # descriptions drawn for one step before the attempt is given up
@@ -655,10 +657,13 @@ def is_named(k, column, value, begin, steps, values, told, first, size):
 def is_told(begin, end, steps, values, register, offers, told, first, size):
     """Whether the question, or the action's words, tell the answer, or that what is counted is one thing at most.
 
-    Nor is a value asked for or named where the action left no other: rubber, with all metal things gone.
+    Nor is a value asked for or named where the action left no other: rubber, with all metal things gone. And nothing
+    is called by words that were true of what the action took away or changed.
     """
     columns = steps.shape[1] - SLOTS
     last = end - 1
+    if names_lost_thing(begin, end, steps, values, told, first, size):
+        return True
     op, left, right = steps[last, OP], begin + steps[last, FIRST], begin + steps[last, SECOND]
     column = steps[last, COLUMN] if op == QUERY else -1
     if op == EQUAL and steps[left, OP] == QUERY:
@@ -667,11 +672,26 @@ def is_told(begin, end, steps, values, register, offers, told, first, size):
             two, column, -1, begin, steps, values, told, first, size
         ):
             return True
+        for r in range(first, first + size):  # the row before is of the thing that is like this one
+            if told[r, columns] & TOLD_COPIED != 0 and (
+                (is_alike(told[r], one, steps, values) and is_alike(told[r - 1], two, steps, values))
+                or (is_alike(told[r], two, steps, values) and is_alike(told[r - 1], one, steps, values))
+            ):
+                return True
     out = np.int64(register[last - begin])
     if op == QUERY and is_named(left, column, out, begin, steps, values, told, first, size):
         return True
-    if op == EXIST and out == 1 and is_named(left, -1, -1, begin, steps, values, told, first, size):
-        return True
+    if op == EXIST and out == 1:
+        if is_named(left, -1, -1, begin, steps, values, told, first, size):
+            return True
+        if passes_one(begin, left, steps, values, told, first, size):
+            return True
+        if has_told_twin(begin, end, steps, values, told, first, size):
+            return True
+    if op == EXIST and steps[left, RELATION] >= 0 and values[steps[left, RELATION]] >= STACKED:
+        for r in range(first, first + size):  # what was put there is another thing
+            if told[r, columns + 1] == values[steps[left, RELATION]] and not is_alike(told[r], left, steps, values):
+                return True
     for k in range(begin, end):
         column = steps[k, COLUMN] if steps[k, OP] == SAME else column
         if steps[k, OP] != DESCRIBE or steps[k, SINGLE] == 1:
@@ -693,6 +713,134 @@ def is_told(begin, end, steps, values, register, offers, told, first, size):
                 if c == column or (steps[k, OP] == DESCRIBE and slot >= 0 and values[slot] >= 0):
                     return True
     return False
+
+
+@exact_inline
+def is_bare(k, begin, steps):
+    """Whether a step gives one thing that is told by no relation."""
+    return (
+        steps[k, OP] == DESCRIBE and steps[k, RELATION] < 0 and steps[k, SINGLE] == 1
+        and steps[begin + steps[k, FIRST], OP] == SCENE
+    )  # fmt: skip
+
+
+@exact_inline
+def names_lost_thing(begin, end, steps, values, told, first, size):
+    """Whether a thing is called what another one was, in truth or by the action's words, before the action."""
+    for r in range(first, first + size):
+        if told[r, steps.shape[1] - SLOTS] & TOLD_LOST == 0:
+            continue
+        for k in range(begin, end):
+            if not is_bare(k, begin, steps) or row_includes(told[r + 1], k, steps, values):
+                continue
+            if row_includes(told[r], k, steps, values):
+                return True
+            for c in range(steps.shape[1] - SLOTS):
+                slot = steps[k, SLOTS + c]
+                shared = slot >= 0 and values[slot] >= 0 and values[slot] == told[r + 2, c]
+                if shared and is_alike(told[r + 2], k, steps, values):
+                    return True
+    return False
+
+
+@exact_inline
+def has_told_twin(begin, end, steps, values, told, first, size):
+    """Whether the action's words tell that another thing has the value that things are to share with one."""
+    columns = steps.shape[1] - SLOTS
+    for k in range(begin, end):
+        if steps[k, OP] != SAME:
+            continue
+        one, column = begin + steps[k, FIRST], steps[k, COLUMN]
+        named = is_named(one, column, -1, begin, steps, values, told, first, size)
+        for r in range(first, first + size):
+            if not is_alike(told[r], one, steps, values):
+                continue
+            if told[r, columns] & TOLD_COPIED != 0:
+                return True
+            for other in range(first, first + size):
+                twin = told[other, columns] & told[r, columns] & TOLD_NAMED != 0 and other != r
+                if named and twin and told[r, column] >= 0 and told[other, column] == told[r, column]:
+                    return True
+    return False
+
+
+@exact_inline
+def passes_one(begin, asked, steps, values, told, first, size):
+    """Whether, by the words of the question and the action, a thing on the way is one of those asked for.
+
+    As `leads_back`, also over what is on something and what is said in part, of either of two or of what is not.
+    """
+    k = asked
+    if steps[k, OP] == EXCLUDE or (steps[k, OP] == UNION and steps[begin + steps[k, FIRST], OP] == DESCRIBE):
+        k = begin + steps[k, FIRST]
+    if steps[k, OP] == DESCRIBE and steps[k, RELATION] < 0:
+        k = begin + steps[k, FIRST]
+    if steps[k, OP] == UNION:
+        return passes_from(begin + steps[k, FIRST], begin, asked, steps, values, told, first, size) or passes_from(
+            begin + steps[k, SECOND], begin, asked, steps, values, told, first, size
+        )
+    return passes_from(k, begin, asked, steps, values, told, first, size)
+
+
+@exact_inline
+def passes_from(k, begin, asked, steps, values, told, first, size):
+    """Whether a thing that leads to the place of a step is there and one of those asked for."""
+    if steps[k, RELATION] < 0 or values[steps[k, RELATION]] >= STACKED:
+        return False
+    back = values[steps[k, RELATION]] ^ 1
+    at = begin + steps[k, FIRST]
+    there = False
+    while steps[at, RELATION] >= 0 and (values[steps[at, RELATION]] == back or values[steps[at, RELATION]] >= STACKED):
+        there = there or values[steps[at, RELATION]] == back
+        at = begin + steps[at, FIRST]
+        for r in range(first - 1, first + size):  # first by its own words, then with those of the action
+            fits = r < first or (is_bare(at, begin, steps) and is_alike(told[r], at, steps, values))
+            if r >= first and told[r, steps.shape[1] - SLOTS] & TOLD_NAMED == 0:
+                continue
+            if there and fits and is_asked_for(at, r, first, begin, asked, steps, values, told):
+                return True
+    return False
+
+
+@exact_inline
+def is_asked_for(at, r, first, begin, asked, steps, values, told):
+    """Whether the thing of a step, of which a row from `first` on may say more, is surely one of those asked for."""
+    op = steps[asked, OP]
+    if op == EXCLUDE:
+        for c in range(steps.shape[1] - SLOTS):
+            slot = steps[asked, SLOTS + c]
+            if slot >= 0:
+                known = find_known_value(c, at, r, first, steps, values, told)
+                if known < 0 or known == values[slot]:
+                    return False
+        return has_known_words(begin + steps[asked, FIRST], at, r, first, steps, values, told)
+    if op == UNION:
+        one, two = begin + steps[asked, FIRST], begin + steps[asked, SECOND]
+        return (
+            has_known_words(one, at, r, first, steps, values, told)
+            or has_known_words(two, at, r, first, steps, values, told)
+        ) and has_known_words(begin + steps[one, FIRST], at, r, first, steps, values, told)  # fmt: skip
+    return has_known_words(asked, at, r, first, steps, values, told)
+
+
+@exact_inline
+def has_known_words(k, at, r, first, steps, values, told):
+    """Whether all words of a step are known to be true of the thing of another."""
+    for c in range(steps.shape[1] - SLOTS):
+        slot = steps[k, SLOTS + c]
+        said = slot >= 0 and values[slot] >= 0
+        if said and find_known_value(c, at, r, first, steps, values, told) != values[slot]:
+            return False
+    return True
+
+
+@exact_inline
+def find_known_value(c, at, r, first, steps, values, told):
+    """What a step's thing is in a column, by its own words or those of a row; −1 where neither tells."""
+    slot = steps[at, SLOTS + c]
+    if slot >= 0 and values[slot] >= 0:
+        return values[slot]
+    return told[r, c] if r >= first else -1
 
 
 @exact_inline

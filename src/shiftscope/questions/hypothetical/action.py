@@ -34,7 +34,7 @@ class ObjectReference:
     relation: str = ""
     anchor: "ObjectReference | None" = None  # what they stand in that relation to
     many: bool = False
-    words: str = ""  # in place of a description: it, the new cube
+    words: str = ""  # in place of a description: it, the copy, or NEW_ONE
 
     @property
     def index(self) -> int:
@@ -125,7 +125,8 @@ PEOPLE = tuple(word_pairs("actions", "people").items())
 MANNERS = ("imperative", "passive", "person")
 RELATIONS = word_table("actions", "relations")
 LOOKS = word_table("actions", "looks")  # materials, where an adjective is wanted
-LONGER = 2  # words that one of two actions may be longer than its shortest wording
+NEW_ONE = "the new"  # before the noun that a new object was called by
+LONGER = 1  # words that one of two actions may be longer than its shortest wording
 THEN = ("; then ", ", and then ")
 
 _LEXICON = Lexicon(SCHEMA)
@@ -146,11 +147,12 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
     manner = dice.pick(MANNERS)
     name, pronoun = dice.pick(PEOPLE)
     sentences, clauses, wordings = [], [], []
+    known: KnownWords = {}
     for number, action in enumerate(actions):
         table = (PASSIVE if manner == "passive" else ACTIVE)[action.form]
         wording = dice.pick(_select_wordings(table, action, short=len(actions) > 1))
         wordings.append(f"{action.form} {manner} {table.index(wording)}")
-        filled = _fill_wording(wording, action, dice)
+        filled = _fill_wording(wording.replace("{rel}", "{to}") if len(actions) > 1 else wording, action, dice, known)
         if manner == "passive":
             sentences.append(filled)
             clauses.append(filled)
@@ -165,17 +167,24 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
     return ActionText(capitalize_first(text) + ".", " and then ".join(clauses), " + ".join(wordings))
 
 
-def word_reference(ref: ObjectReference | None, dice: RandomChoices) -> str:
+KnownWords = dict[Pairs | str, str]  # how a text calls what it speaks of again, and by NEW_ONE the noun of a new object
+
+
+def word_reference(ref: ObjectReference | None, dice: RandomChoices, known: KnownWords) -> str:
     """A noun phrase for what is meant: the small ball, all cubes that are behind the red cylinder."""
     assert ref is not None
     if ref.words:
-        return ref.words
+        return f"{NEW_ONE} {known[NEW_ONE]}" if ref.words == NEW_ONE else ref.words
+    if ref.anchor is None and not ref.many:
+        if ref.pairs not in known:
+            known[ref.pairs] = f"the {word_description(ref.pairs, dice)}"
+        return known[ref.pairs]
     start = dice.pick(("all ", "all the ", "all of the ")) if ref.many else "the "
     phrase = start + word_description(ref.pairs, dice, several=ref.many)
     if ref.anchor is None:
         return phrase
     link = "that are" if ref.many else "that is"
-    return f"{phrase} {link} {dice.pick(RELATIONS[ref.relation])} {word_reference(ref.anchor, dice)}"
+    return f"{phrase} {link} {dice.pick(RELATIONS[ref.relation])} {word_reference(ref.anchor, dice, known)}"
 
 
 def word_description(pairs: Pairs, dice: RandomChoices, *, several: bool = False, noun: str = "") -> str:
@@ -205,6 +214,8 @@ def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction, *, s
     `short` leaves out the longer ones, as of two actions in one text.
     """
     subject = action.subject
+    if action.relation in ("behind", "front"):  # "move the ball behind the cube" might be the ball that is there
+        wordings = tuple(w for w in wordings if "[move] {old} {to}" not in w)
     if short:
         most = min(w.count(" ") for w in wordings) + LONGER
         wordings = tuple(w for w in wordings if w.count(" ") <= most)
@@ -218,7 +229,7 @@ def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction, *, s
     return wordings
 
 
-def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices) -> str:
+def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices, known: KnownWords) -> str:
     new, attribute = action.new, action.new.attribute if action.new else ""
     value = action.changes[0][1] if action.changes else ""
     look = tuple(p for p in action.changes if p[0] != "shape")
@@ -227,14 +238,16 @@ def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices)
     def fill(gap: str) -> str:
         match gap:
             case "old":
-                return word_reference(action.subject, dice)
+                return word_reference(action.subject, dice, known)
             case "anchor":
-                return word_reference(action.anchor, dice)
+                return word_reference(action.anchor, dice, known)
             case "source":
-                return word_reference(new.source if new else None, dice)
+                return word_reference(new.source if new else None, dice, known)
             case "new":
                 described = tuple(p for p in new.pairs if p[0] != attribute) if new else ()
-                return add_indefinite_article(word_description(described, dice))
+                words = word_description(described, dice)
+                known[NEW_ONE] = words.rpartition(" ")[2]
+                return add_indefinite_article(words)
             case "rel":
                 return dice.pick(RELATIONS[action.relation])
             case "to":  # where something goes

@@ -34,6 +34,7 @@ NO, YES, FIRST_TERM = 10, 11, 12  # numbers of answers: 0 to 9 are counts
 ANSWERS = FIRST_TERM + len(TERMS.names)
 NO_LIMIT = 1 << 60
 EVERY_OTHER, ALL = 1, 2
+ANY_THINGS = re.compile(r"\bany (?:things|objects)\b")
 PREDICATE = re.compile(rf"\b(?:{'|'.join(LOOKS)})(?= (?:or|and|be|equal)\b|[?;.,])")  # a material with no noun after it
 
 
@@ -173,6 +174,7 @@ class OutcomeQuestioner:
         text = wording(found.values, found.dice)
         if self.families[found.template].logic:  # balls that are not matte, and never not rubber
             return PREDICATE.sub(lambda word: LOOKS[word[0]][0], text), which
+        text = ANY_THINGS.sub("anything", text)
         if text.count(" ") < MOST_WORDS:
             return text, which
         plain = [(wording(found.values, k << OPTION_BITS), k) for k in (*range(which, count), *range(which))]

@@ -15,15 +15,17 @@ from ...rng import RandomChoices
 from ...scene import Scene, mask_members
 from ..clevr.generator import AnswerMismatch
 from . import action as actions
-from .action import ActionText, HypotheticalAction, NewObject, ObjectReference, Pairs
-from .proposals import PROPOSERS, ReferableScene
+from .action import NEW_ONE, ActionText, HypotheticalAction, NewObject, ObjectReference, Pairs
+from .proposals import PROPOSERS, ReferableScene, list_references, names_apart
 from .scene_arrays import COLUMN, RELATIONS, TERMS, Ints, SceneArrays, build_scene_arrays, encode_action
 
 TRIES = 30
 SECOND_TRIES = 4  # second actions proposed after one first
 IT = "it"
 NO_EDITS: Ints = np.empty((0, 0), np.int64)
-NAMED, GONE, ALONE = 1, 2, 4  # what an action's words are of: something there, nothing any more, no other thing
+# What an action's words are of: something there, nothing any more, no other thing; what a thing looked like that is
+# gone or changed, before a row with how it looks now and one with its words; what the thing of the row before is like.
+NAMED, GONE, ALONE, LOST, COPIED = 1, 2, 4, 8, 16
 TOLD_WIDTH = len(COLUMN) + 2  # codes of values, marks, how the thing stands to another one that is named
 
 
@@ -86,7 +88,9 @@ def _try_hypothesis(before: InitialScene, kinds: tuple[str, ...], dice: RandomCh
     """A first action, and for two one of a few tried after it."""
     hops = len(kinds)
     proposed = PROPOSERS[kinds[0]](before.view, dice, False, hops)
-    first = _apply_action(proposed, before.view.stage) if proposed else None
+    if proposed is None or not names_apart(before.view, proposed):
+        return None
+    first = _apply_action(proposed, before.view.stage)
     if first is None:
         return None
     if hops == 1:
@@ -96,7 +100,8 @@ def _try_hypothesis(before: InitialScene, kinds: tuple[str, ...], dice: RandomCh
         proposed = PROPOSERS[kinds[1]](view, dice, True, hops)
         if proposed is None or undoes_first(first.action, proposed, view.size):
             continue
-        second = _apply_action(_refer_in_context(first.action, proposed, view, dice), first.after)
+        proposed = _refer_in_context(first.action, proposed, before.view, view)
+        second = _apply_action(proposed, first.after) if proposed and names_apart(view, proposed) else None
         if second is not None:
             lacking = [OutcomeWithout(first.after, np.array([first.edit]), first.action.leaves_place_open)]
             alone = _resolve_action(before.view, ignore_first(first.action, second.action))  # as its words read then
@@ -135,7 +140,7 @@ def _build_hypothesis(
         stage=done[-1].after,
         lacking=(OutcomeWithout(before.view.stage, NO_EDITS, False), *lacking),
         looks=tuple([_list_touched_codes(d.action, d.before, d.after) for d in done]),
-        told=[row for d in done for row in list_told_rows(d.action)],
+        told=[row for d in done for row in list_told_rows(d, done[0].action)],
     )
 
 
@@ -156,9 +161,13 @@ def _list_touched_codes(action: HypotheticalAction, before: SceneArrays, after: 
     return looks + after.codes[found].tolist() if action.op == "change" else looks
 
 
-def list_told_rows(action: HypotheticalAction) -> list[list[int]]:
-    """Descriptions in the action's text, each as TOLD_WIDTH numbers: what these answer needs no picture."""
+def list_told_rows(done: _AppliedAction, first: HypotheticalAction) -> list[list[int]]:
+    """Descriptions in the action's text, each as TOLD_WIDTH numbers: what these answer needs no picture.
+
+    `first` is the action that the text begins with: what that says of an object is true of "it" or "the new cube", too.
+    """
     rows: list[list[int]] = []
+    action = done.action
 
     def tell(pairs: Pairs, marks: int, relation: int = -1) -> None:
         row = [-1] * len(COLUMN)
@@ -171,18 +180,34 @@ def list_told_rows(action: HypotheticalAction) -> list[list[int]]:
         copied = new.source is not None and not new.attribute
         tell(new.source.pairs if new.source and copied else _leave_out(new.pairs, new.attribute), NAMED, there)
         if new.source is not None:
-            tell(new.source.pairs, NAMED if copied else NAMED | ALONE)
+            tell(new.source.pairs, NAMED | COPIED if copied else NAMED | ALONE | COPIED)
     if action.anchor is not None:
         tell(action.anchor.pairs, NAMED if action.anchor.anchor else NAMED | ALONE, there ^ 1 if there >= 0 else -1)
     if (old := action.subject) is not None:
         changed = dict(action.changes)
         if action.op != "remove":
-            tell((*_leave_out(old.pairs, *changed), *action.changes), NAMED, there)
+            tell((*_leave_out(_list_said(old, first), *changed), *action.changes), NAMED, there)
+        if not old.many and action.op in ("remove", "change"):
+            rows.append([*done.before.codes[old.index].tolist(), LOST, -1])
+            stays = action.op == "change"
+            rows.append([*(done.after.codes[old.index].tolist() if stays else [-1] * len(COLUMN)), 0, -1])
+            tell(old.pairs, 0)
         if old.anchor is None and (action.op == "remove" or changed.keys() & dict(old.pairs).keys()):
             tell(old.pairs, GONE)
         elif old.anchor is None and not old.many:
             tell(old.pairs, ALONE)
     return rows
+
+
+def _list_said(ref: ObjectReference, first: HypotheticalAction) -> Pairs:
+    """All that a text has said of an object by then."""
+    if not ref.words:
+        return ref.pairs
+    if first.new is not None:
+        before = first.new.source.pairs if first.new.source else first.new.pairs
+    else:
+        before = first.subject.pairs if first.subject else ()
+    return tuple((dict(before) | dict(first.changes) | dict(ref.pairs)).items())
 
 
 def _leave_out(pairs: Pairs, *attributes: str) -> Pairs:
@@ -243,21 +268,34 @@ def _resolve_action(view: ReferableScene, action: HypotheticalAction) -> Hypothe
 
 
 def _refer_in_context(
-    first: HypotheticalAction, second: HypotheticalAction, view: ReferableScene, dice: RandomChoices
-) -> HypotheticalAction:
-    """The second action, in which what the first was about is called it, or the new one."""
+    first: HypotheticalAction, second: HypotheticalAction, before: ReferableScene, view: ReferableScene
+) -> HypotheticalAction | None:
+    """The second action, in which what the first spoke of is called it, the new one, or the very same; else None.
 
-    def reword_reference(ref: ObjectReference | None) -> ObjectReference | None:
-        if ref is None or ref.many or ref.anchor is not None:
+    `view` is the scene after the first action; one that takes things away speaks of nothing that is still there. No
+    words are used that were true of what it took away or changed.
+    """
+    lost = first.subject.mask if first.subject and not first.subject.many and first.op in ("remove", "change") else 0
+    spoken = {ref.mask: ref for ref in list_references(first) if not ref.many} if first.op != "remove" else {}
+
+    def reword_reference(ref: ObjectReference) -> ObjectReference | None:
+        if ref.many:
             return ref
         if first.new is not None and ref.index == view.size - 1:
-            shape = dict(first.new.pairs)["shape"]
-            what = "the copy" if first.form.endswith("copy") else f"the new {actions.choose_synonym(shape, dice)}"
-            return replace(ref, words=what)
-        single = first.op == "change" and first.subject is not None and not first.subject.many
-        if single and first.subject is not None and first.subject.anchor is None:
-            return replace(ref, words=IT) if ref.mask == first.subject.mask else ref
-        return ref
+            return replace(ref, words="the copy" if first.form.endswith("copy") else NEW_ONE)
+        same = spoken.get(ref.mask)
+        if same is None:
+            return None if before.find_matching(ref.pairs) & lost else ref
+        if first.op == "change" and ref is second.subject:
+            return replace(ref, words=IT)
+        return replace(ref, pairs=same.pairs) if view.find_matching(same.pairs) == ref.mask else None
 
-    subject = reword_reference(second.subject)
-    return second if subject is second.subject else replace(second, subject=subject)
+    new = second.new
+    refs = (second.subject, second.anchor, new.source if new else None)
+    said = tuple([reword_reference(ref) if ref else None for ref in refs])
+    if said == refs:
+        return second
+    if said.count(None) > refs.count(None):
+        return None
+    subject, anchor, source = said
+    return replace(second, subject=subject, anchor=anchor, new=replace(new, source=source) if new else None)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...english.word_lists import word_table
 from ...schema import Schema
 from ...schemas.clevr import SCHEMA
-from ..clevr.template import Template, check_template
+from ..clevr.template import NAMED, Template, check_template
 from ..clevr.templates import TemplateBuilder, fill_texts
 from .scene_arrays import RELATIONS
 
@@ -164,7 +164,7 @@ def _list_same() -> Iterator[Sketch]:
                 words = {"X": one.text.replace("[that is]", "that is"), "a": attribute}
                 if described:
                     number = sketch.count_description()
-                    sketch.describe(f"filter_{end}", number, same)
+                    sketch.require(NAMED, sketch.describe(f"filter_{end}", number, same), one.node)
                     sketch.keep_empty(attribute, number)
                     words |= {"Ts": f"{{{number}s}}", "T": f"{{{number}}}"}
                 else:
@@ -234,6 +234,7 @@ def _list_and() -> Iterator[Sketch]:
             sketch.keep_empty(attribute, other.number)
             number = sketch.count_description()
             alike = sketch.describe("filter", number, same)
+            sketch.require(NAMED, alike, other.node)
             sketch.keep_empty(attribute, number)
             sketch.add_node(end, sketch.add_node("intersect", alike, place.node))
             words = {"Y": other.text.replace("[that is]", "that is"), "a": attribute}

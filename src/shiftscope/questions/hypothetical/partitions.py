@@ -216,7 +216,8 @@ SPARE = 3  # further actions tried where too few questions can be asked about on
 RARE = np.array([4 <= number <= 9 for number in range(ANSWERS)])  # answers that only some scenes allow
 NUMBERS = np.where(RARE, np.arange(ANSWERS), 0)  # as many objects as these must be there
 QUESTIONS = 5  # per action
-TWO_HOP_LIMITS = SearchLimits(QUESTIONS, per_slot=3, persistence=100)  # some kinds cannot be asked about some actions
+# Some kinds cannot be asked about some actions.
+TWO_HOP_LIMITS = SearchLimits(QUESTIONS, per_slot=3, persistence=100, rounds=2)
 BALANCED_LIMITS = SearchLimits(3, per_slot=3, persistence=60, rounds=2)
 ROUNDS = 6  # over the scenes, to find what answers are still missing
 PATIENT_ROUNDS = 2  # of them, those in which no action gets more questions than its share

@@ -112,6 +112,26 @@ def refer_to(view: ReferableScene, i: int, dice: RandomChoices, *, plain: bool =
     return ObjectReference(min([dice.pick(names) for _ in range(3 if plain else 1)], key=len), 1 << i)
 
 
+def list_references(action: HypotheticalAction) -> list[ObjectReference]:
+    """All that an action's text speaks of, but what is new."""
+    refs = [action.subject, action.anchor, action.new.source if action.new else None]
+    return [ref for top in refs if top for ref in (top, top.anchor) if ref]
+
+
+def names_apart(view: ReferableScene, action: HypotheticalAction) -> bool:
+    """Whether no object is spoken of twice, nor described by words that are true of another one spoken of.
+
+    What is pointed out by a relation to an object may be called what that one is: the ball behind the red ball.
+    """
+    refs = list_references(action)
+    for i, ref in enumerate(refs):
+        fits = ref.mask if ref.anchor is None else view.find_matching(ref.pairs)
+        for j, other in enumerate(refs):
+            if i != j and other.mask & (ref.mask if other is ref.anchor else fits):
+                return False
+    return True
+
+
 def refer_to_one(
     view: ReferableScene, among: int, dice: RandomChoices, *, plain: bool = False
 ) -> ObjectReference | None:

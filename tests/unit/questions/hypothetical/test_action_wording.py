@@ -94,7 +94,7 @@ def said(action, want):
         (HypotheticalAction("change", "change", BALL, changes=(("color", "blue"), ("shape", "cube"))), ("Turn the red ball into a blue cube.", "The red sphere becomes a blue block.")),
         (HypotheticalAction("move_in_plane", "move", CUBE, BALL, "left"), ("Move the cube to the left of the red ball.", "The block is picked up and put down on the left side of the red sphere.")),
         (HypotheticalAction("move_on_top", "move", CUBE, BALL, "on"), ("Put the cube on top of the red ball.", "Omar lifts the block onto the red sphere.")),
-        (HypotheticalAction("move_in_plane", "swap", CUBE, BALL), ("Swap the cube with the red ball.", "The cube trades places with the red sphere.")),
+        (HypotheticalAction("move_in_plane", "swap", CUBE, BALL), ("Switch the positions of the cube and the red ball.", "The cube trades places with the red sphere.")),
         (HypotheticalAction("add", "add", new=NewObject(NEW)), ("Add a small cyan metal cylinder to the scene.", "A tiny cyan shiny cylinder appears in the scene.")),
         (HypotheticalAction("add", "add_beside", anchor=CUBE, relation="behind", new=NewObject(NEW)), ("Place a tiny cyan metallic cylinder behind the cube.",)),
         (HypotheticalAction("add", "add_beside", anchor=CUBE, relation="front", new=NewObject(NEW, BALL, "size")), ("Add a cyan metal cylinder in front of the cube and give it the size of the red ball.",)),
@@ -117,7 +117,7 @@ def test_two_actions_are_told_in_the_same_manner():
     assert "Take away the cube; then paint the red ball cyan." in found
     assert not any(", then" in text for text in found)
     assert "The cube disappears; then the red ball turns cyan." in found
-    assert "Clara removes the cube from the scene, and then she paints the red ball cyan." in found
+    assert "Clara gets rid of the cube, and then she paints the red ball cyan." in found
     assert not any(re.search(r"\bpaints?\b.*\bdisappears\b", s) for s in found)
 
 
