@@ -49,8 +49,8 @@ for level, questions in generate_levels(vehicles, builtin_templates(SCHEMA), per
         print(level, question.content_id(), question.text, question.answer)
 """
 
-# Of all that is printed, found on ARM; x86 must give the same scenes, programs, questions and answers.
-DIGEST = "fac75925b729e90330bd70e511085f7b"
+# Of all that is printed, found on x86; ARM must give the same scenes, programs, questions and answers.
+DIGEST = "ab43b310be2f018c378d29b574dd78fd"
 
 
 def output(hash_seed: str) -> str:
