@@ -32,7 +32,7 @@ A = r"(?P<a>size|color|material|shape)"
 ADJECTIVE = "|".join(w for w, (a, _) in VALUES.items() if a != "shape")
 NOUN = rf"(?:(?:{ADJECTIVE}) )*(?:" + "|".join((*THINGS, *(w for w, (a, _) in VALUES.items() if a == "shape"))) + r")\b"
 NEAR, FAR = rf"(?:{PLACE}) the {NOUN}", rf"(?:{PLACE}) the .+"
-MANY, ANY = "(?:how many)", "(?:any other|any|an|a)"
+MANY, ANY = "(?:how many of the|how many)", "(?:any of the|any other|any|an|a)"
 DESCRIBED = re.compile(rf"({NOUN})(?: (?:that (?:is|are) )?({FAR}))?")
 VERBS = re.compile(r"^(?:there be|you count|you see|you find|be|that are|that)\b ?")
 
@@ -47,6 +47,7 @@ class OutcomeReader(ProgramBuilder):
     def read(self, text: str) -> Program:
         text = text[0].lower() + text[1:].rstrip("?")
         text = re.sub(r"\banything(?! else)", "any things", text)
+        text = text.removesuffix(" as it")  # as the thing to look at or to find
         if not (self.read_value(text) or self.read_two_values(text) or self.read_numbers(text) or self.read_set(text)):
             raise AssertionError(f"nobody understands {text!r}")
         return self.build()

@@ -227,14 +227,15 @@ def _add_article(phrase: str, thing: ObjectNode, article: str) -> str:
 
 @lru_cache(maxsize=512)
 def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> str:
-    """The description of a thing after "that"; of an inner thing, "both" shows what belongs to it."""
+    """The description of a thing after "that"; "both" shows what belongs to it."""
     links = _order_links(thing.relations)
     after = get_postposed_attribute(thing)
     parts = [f"{be_form(plural)} {after}"] if after else []
     if _are_alike(links):
         predicate = get_predicate(links[0])
         targets = " and ".join(build_target(link, predicate, thing.name) for link in links)
-        parts.append(f"{predicate.write_finite(plural)} {'both ' if inner else ''}{targets}")
+        both = "both " if inner or not nouns.is_worn(links[0].thing.name) else ""  # behind a jet, and a bus besides?
+        parts.append(f"{predicate.write_finite(plural)} {both}{targets}")
     else:
         parts += [phrase_clause(link, plural, thing.name) for link in links]
     if len(parts) != 2:
