@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -33,6 +34,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
     names = {item: item.path.relative_to(tests).as_posix() for item in items}
     items.sort(key=lambda item: next(k for k, start in enumerate(FIRST) if names[item].startswith(start)))
+
+
+def pytest_collection_finish() -> None:
+    """Refuse files that call a kernel when imported: each worker would compile it, and both the same at once."""
+    if "numba" in sys.modules:
+        raise pytest.UsageError("a test file calls a kernel when it is imported; let a fixture do it")
 
 
 @pytest.fixture

@@ -1,13 +1,14 @@
 """Running on a suite by its name: its default dataset is made once, in the user's cache."""
 
+from importlib import import_module
 from pathlib import Path
 
-from shiftscope import kernel_cache  # noqa: F401  # finds its folder before the test names another
 from shiftscope.run import make as data
 from shiftscope.suites.clevr import suite as clevr
 
 
 def test_a_suites_data_is_made_once_and_found_again(tmp_path, monkeypatch, refuses):
+    import_module("shiftscope.kernel_cache")  # finds its folder before the test names another
     monkeypatch.setenv("SHIFTSCOPE_CACHE", str(tmp_path))
     monkeypatch.setattr(clevr.ClevrSpec, "__init__", small(clevr.ClevrSpec.__init__))
     folder = data.resolve_data("clevr")

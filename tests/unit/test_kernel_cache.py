@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-from shiftscope import kernel_cache
+from lazy import lazy
+
+kernel_cache = lazy("shiftscope.kernel_cache")
 
 SOURCE = """
 from shiftscope.kernels import exact
@@ -25,7 +27,7 @@ def quadruple(x):
 @pytest.fixture
 def load(tmp_path, monkeypatch):
     """The module as a new process would load it, and what of it is in the cache."""
-    monkeypatch.setattr(kernel_cache, "FOLDER", tmp_path / "kernels")
+    monkeypatch.setattr("shiftscope.kernel_cache.FOLDER", tmp_path / "kernels")
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
 
     def load(source):

@@ -16,8 +16,13 @@ from shiftscope.world.superclevr import RULES, SuperClevrRules, concept_twin, sa
 from shiftscope.world.superclevr.concepts import ConceptDistribution
 
 SEED = 5
-SCENES = [sample_scene(SEED, "train", i) for i in range(40)]
+SCENES: list[Scene] = []
 LEAST, LEAST_PART = 100, 10  # of 200 and 20 at 640×480, at half the area
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sample_scenes():
+    SCENES[:] = [sample_scene(SEED, "train", i) for i in range(40)]
 
 
 def variant(concepts, k, **rules):

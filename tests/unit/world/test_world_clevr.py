@@ -11,7 +11,12 @@ from shiftscope.render.lighting import LAMPS, lamps_of
 from shiftscope.scene import Scene, derive_rows
 from shiftscope.world.clevr import RULES, ClevrRules, sample_scene
 
-SCENES = [sample_scene(5, "train", i) for i in range(60)]
+SCENES: list[Scene] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sample_scenes():
+    SCENES[:] = [sample_scene(5, "train", i) for i in range(60)]
 
 
 def test_a_scene_is_a_function_of_seed_split_and_index():

@@ -30,7 +30,6 @@ from shiftscope.rng import RandomChoices
 from shiftscope.world import clevr as world
 from toy import THREE_AND_ONE, objects, scene, thing
 
-VIEW = ReferableScene(build_scene_arrays(THREE_AND_ONE))
 CUBE = ObjectReference((("shape", "cube"),), objects(0))
 BALL = ObjectReference((("color", "red"), ("shape", "sphere")), objects(2))
 REDS = ObjectReference((("color", "red"),), objects(0, 2), many=True)
@@ -43,8 +42,13 @@ KINDS_IN_TURN = (
 )
 
 
-def test_an_object_has_every_name_that_is_true_of_it_alone():
-    words = {" ".join(v for _, v in pairs) for pairs in VIEW.list_unique_descriptions(0)}
+@pytest.fixture(scope="module")
+def view():
+    return ReferableScene(build_scene_arrays(THREE_AND_ONE))
+
+
+def test_an_object_has_every_name_that_is_true_of_it_alone(view):
+    words = {" ".join(v for _, v in pairs) for pairs in view.list_unique_descriptions(0)}
     assert words == {
         *("cube", "small cube", "red cube", "rubber cube", "small red cube", "small rubber cube"),
         *("red rubber cube", "small red rubber cube", "small rubber", "red rubber", "small red rubber"),
@@ -62,15 +66,15 @@ def test_twins_are_pointed_out_by_where_they_stand():
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_what_is_pointed_out_is_what_the_program_finds(number):
+def test_what_is_pointed_out_is_what_the_program_finds(view, number):
     for k in range(40):
-        ref = refer_to(VIEW, number, RandomChoices("refer", number, k))
+        ref = refer_to(view, number, RandomChoices("refer", number, k))
         nodes = build_action_nodes(HypotheticalAction("remove", "remove", ref))
         assert execute(Program(nodes[:-1]), THREE_AND_ONE).answer == 1 << number
 
 
-def test_all_of_a_description_are_several_and_not_everything():
-    found = [refer_to_many(VIEW, RandomChoices("many", k)) for k in range(200)]
+def test_all_of_a_description_are_several_and_not_everything(view):
+    found = [refer_to_many(view, RandomChoices("many", k)) for k in range(200)]
     assert {r.mask for r in found if r} >= {objects(0, 2), objects(1, 3), objects(0, 3), objects(1, 2)}
     assert all(2 <= r.mask.bit_count() < 4 for r in found if r)
 

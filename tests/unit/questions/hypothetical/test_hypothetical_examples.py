@@ -43,9 +43,16 @@ from shiftscope.scene import Scene
 from shiftscope.world import clevr as world
 
 RULES = world.ClevrRules(objects=(4, 10))
-SCENES = [world.sample_scene(5, "test", i, RULES) for i in range(10)]
-BY_ID = {s.id: s for s in SCENES}
+COUNT = 10
+SCENES: list[Scene] = []
+BY_ID: dict[str, Scene] = {}
 PARTITIONS = ("original", "balanced", "two_actions", "two_parts")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sample_scenes():
+    SCENES[:] = [world.sample_scene(5, "test", i, RULES) for i in range(COUNT)]
+    BY_ID.update({s.id: s for s in SCENES})
 
 
 def made(name, scenes=SCENES, placements=20):
@@ -237,7 +244,7 @@ def test_no_id_is_used_twice(examples):
         assert len({q.id for q in questions}) == len(questions)
 
 
-@given(number=st.integers(0, len(SCENES) - 1), kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=2), seed=st.integers(0, 99))  # fmt: skip
+@given(number=st.integers(0, COUNT - 1), kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=2), seed=st.integers(0, 99))  # fmt: skip
 @settings(max_examples=40, deadline=None)
 def test_supposing_never_touches_the_scene(number, kinds, seed):
     scene = SCENES[number]
