@@ -2,9 +2,10 @@
 
 Numba keeps them beside the source files, and imports all that it needs to compile before it loads one. What is kept
 here outlives an upgrade, a new clone and a new environment, and is loaded without what only compiling needs
-(docs/decisions/036-start-up.md).
+(docs/decisions/036-start-up.md). Of several processes that need a kernel at once, one compiles it.
 """
 
+import fcntl
 import sys
 import time
 from functools import cache
@@ -12,7 +13,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import IO, Any
 
 import numba
 import numba.core.caching
@@ -27,6 +28,7 @@ runtime: Any = numba.core.runtime.rtsys  # type: ignore[attr-defined]
 
 FOLDER = find_cache_folder() / "kernels"
 KEPT_SECONDS = 90 * 86400.0  # since a folder was last written to; its kernels would be compiled again
+WAIT_SECONDS = 120.0  # for another process that compiles the same kernel; one that was suspended holds nobody up
 
 
 def _spare_linear_algebra() -> None:
@@ -66,25 +68,83 @@ class KernelCacheFiles(caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (first, KernelLocator, *rest)
 
 
+class InnerKernelCacheFiles(KernelCacheFiles):
+    """Those of a kernel as other kernels call it, which Python can not."""
+
+    def get_filename_base(self, fullname: str, abiflags: str) -> str:
+        return f"inner-{super().get_filename_base(fullname, abiflags)}"
+
+
 class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     """The kept versions of one kernel."""
 
     _impl_class = KernelCacheFiles
+    _lock: IO[bytes] | None = None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The version for these types; None where it must be compiled."""
+        """The version for these types; None where it must be compiled, which this process alone may do."""
         runtime.initialize(target_context)
-        try:
-            found = self._load_overload(sig, target_context)
-        except Exception:  # a damaged file, or one that names what another version of a package no longer has
-            found = None
+        found = self._find_overload(sig, target_context)
+        if found is None and self._wait_for_others():
+            found = self._find_overload(sig, target_context)
         if found is None:
             target_context.refresh()
         return found
 
+    def _find_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return self._load_overload(sig, target_context)
+        except Exception:  # a damaged file, or one that names what another version of a package no longer has
+            return None
+
+    def _wait_for_others(self) -> bool:
+        """Whether another process held the lock: it may have left what was missing."""
+        waited, end = False, time.monotonic() + WAIT_SECONDS
+        try:
+            self._impl.locator.ensure_cache_path()
+            self._lock = (Path(self._cache_path) / f"{self._impl.filename_base}.lock").open("ab")
+            while True:
+                try:
+                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return waited
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        return True
+                waited = True
+                time.sleep(0.05)
+        except OSError:  # no locks in this folder: two processes may compile the same
+            return waited
+
+    def release(self) -> None:
+        """Let other processes go on."""
+        held, self._lock = self._lock, None
+        if held:
+            fcntl.flock(held, fcntl.LOCK_UN)  # also for processes forked meanwhile
+            held.close()
+
     def save_overload(self, sig: Any, data: Any) -> None:
         super().save_overload(sig, data)
         _drop_old_folders(FOLDER)
+
+
+class InnerKernelCache(KernelCache):
+    """The kept versions of one kernel as other kernels call it."""
+
+    _impl_class = InnerKernelCacheFiles
+
+
+def keep_kernel(compiled: Any, inner: bool) -> None:
+    """Let a compiled function be loaded from here, and kept here."""
+    cache = (InnerKernelCache if inner else KernelCache)(compiled.py_func)
+    compile_overload = compiled.compile
+
+    def compile_alone(sig: Any) -> Any:
+        try:
+            return compile_overload(sig)
+        finally:
+            cache.release()
+
+    compiled._cache, compiled.compile = cache, compile_alone
 
 
 @cache

@@ -32,27 +32,38 @@ class Kernel:
         update_wrapper(self, function)
         self.function, self.options = function, options
         self.call: Callable[..., Any] = self._call_first
+        self.inner: Any = None
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         return self.call(*given, **named)
 
     def _call_first(self, *given: Any, **named: Any) -> Any:
-        return self._numba_type_.dispatcher(*given, **named)
+        with _making:
+            if not hasattr(self.call, "py_func"):
+                self.call = self._make(inner=False)
+        return self.call(*given, **named)
 
     @property
     def _numba_type_(self) -> Any:
-        """What Numba asks of a value that a kernel names: kernels call each other through their dispatchers."""
+        """What Numba asks of a value that a kernel names: there is a version for kernels to call.
+
+        What unpacks arguments from Python takes a fifth of the time to compile, and most kernels are called by
+        kernels only.
+        """
+        with _making:
+            self.inner = self.inner or self._make(inner=True)
+        return self.inner._numba_type_
+
+    def _make(self, inner: bool) -> Any:
         import numba
 
-        from .kernel_cache import KernelCache
+        from .kernel_cache import keep_kernel
 
         jit: Any = numba.njit
-        with _making:
-            if not hasattr(self.call, "py_func"):
-                made = jit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **self.options)(self.function)
-                made._cache = KernelCache(self.function)
-                self.call = made
-        return self.call._numba_type_  # type: ignore[attr-defined]
+        options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
+        made = jit(**options, **self.options)(self.function)
+        keep_kernel(made, inner)
+        return made
 
 
 def exact(function: F) -> F:

@@ -1,9 +1,11 @@
 """Compiled kernels are kept by the content of their file, and loaded without what only compiling needs."""
 
+import fcntl
 import importlib.util
 import os
 import subprocess
 import sys
+from shutil import copytree
 
 import pytest
 
@@ -43,9 +45,10 @@ def load(tmp_path, monkeypatch):
     return load
 
 
-def count_uses(kernel):
+def count_uses(kernel, version="call"):
     """From the cache, and compiled."""
-    return sum(kernel.call.stats.cache_hits.values()), sum(kernel.call.stats.cache_misses.values())
+    stats = getattr(kernel, version).stats
+    return sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
 
 
 def test_a_kernel_is_compiled_once_for_its_source(load, tmp_path):
@@ -65,6 +68,48 @@ def test_a_kernel_is_compiled_once_for_its_source(load, tmp_path):
     os.utime(old, (1, 1))
     kernel_cache._drop_old_folders.__wrapped__(tmp_path / "kernels")
     assert list((tmp_path / "kernels").iterdir()) == [new]
+
+
+def test_a_kernel_that_kernels_call_is_kept_too_and_python_calls_its_own(load, tmp_path):
+    load(SOURCE).quadruple(3)
+    for file in tmp_path.rglob("*.nbi"):
+        if not file.name.startswith("inner-"):
+            file.unlink()
+    again = load(SOURCE)
+    assert (again.quadruple(5), count_uses(again.quadruple)) == (20, (0, 1))
+    assert count_uses(again.double, "inner") == (1, 0)
+    assert (again.double(5), count_uses(again.double)) == (10, (0, 1))
+
+
+def test_a_kernel_that_another_process_compiles_is_waited_for(load, tmp_path, monkeypatch):
+    load(SOURCE).quadruple(3)
+    (tmp_path / "kernels").rename(tmp_path / "ready")
+    asked = []
+
+    def flock(file, operation):
+        """Held by another process, which ends with the kernel in the cache."""
+        asked.append(operation)
+        if len(asked) == 1:
+            raise BlockingIOError
+        if len(asked) == 2:
+            copytree(tmp_path / "ready", tmp_path / "kernels", dirs_exist_ok=True)
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    waiting = load(SOURCE)
+    assert (waiting.quadruple(5), count_uses(waiting.quadruple)) == (20, (1, 0))
+    assert asked[1:] == [asked[0], fcntl.LOCK_UN]
+
+
+def test_a_process_that_does_not_end_holds_nobody_up(load, tmp_path, monkeypatch):
+    first = load(SOURCE)
+    first.quadruple(3)
+    monkeypatch.setattr("shiftscope.kernel_cache.WAIT_SECONDS", 0.0)
+    (lock,) = tmp_path.rglob("*quadruple-*.lock")
+    with lock.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # given back by the first
+        again = load(SOURCE)
+        assert (again.quadruple(3), count_uses(again.quadruple)) == (12, (1, 0))  # what is there needs no lock
+        assert (again.quadruple(1.5), count_uses(again.quadruple)) == (6.0, (1, 1))
 
 
 ALONE = """if True:
