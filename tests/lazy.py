@@ -1,5 +1,6 @@
 """Modules that are imported when a test first uses them: collection does not wait for torch, scipy and the like."""
 
+import sys
 from importlib import import_module
 
 
@@ -14,7 +15,7 @@ class lazy:
     def __getattr__(self, attribute):
         if attribute.startswith("__") or attribute == "_mock_name":  # as pytest asks whether this is a test
             raise AttributeError(attribute)
-        return getattr(import_module(self._name), attribute)
+        return getattr(sys.modules.get(self._name) or import_module(self._name), attribute)
 
     def __setattr__(self, attribute, value):
         raise TypeError(f'patch it by name: monkeypatch.setattr("{self._name}.{attribute}", …)')

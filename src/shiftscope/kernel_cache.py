@@ -28,7 +28,7 @@ runtime: Any = numba.core.runtime.rtsys  # type: ignore[attr-defined]
 
 FOLDER = find_cache_folder() / "kernels"
 KEPT_SECONDS = 90 * 86400.0  # since a folder was last written to; its kernels would be compiled again
-WAIT_SECONDS = 120.0  # for another process that compiles the same kernel; one that was suspended holds nobody up
+WAIT_SECONDS = 300.0  # for another process that compiles the same kernel; one that was suspended holds nobody up
 
 
 def _spare_linear_algebra() -> None:

@@ -78,7 +78,7 @@ def gather_samples(
     pixel: Ints, triangle: Ints, weight: Floats,  # [point] each
     places: Floats,  # [xy depth, point]
     bare: Floats,  # [rows, width], how much of each pixel is ground
-    start: int = 0,
+    start: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Fill the lists from the row `start` of the buffer on, whose pixels count from 0, as far as they hold whole rows;
     return how many points there are, and the row to go on with."""

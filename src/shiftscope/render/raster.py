@@ -142,7 +142,7 @@ def _render_geometry(
         numbers = np.empty((10, cells), np.float32)
         bare = np.empty((size[1], size[0]), np.float32)
         facets = np.zeros((len(stage.triangles), FACET), np.float32)  # one sample per pixel: no edges to find
-        n, _ = gather_samples(buffer, CENTRE, 0, facets, pixel, triangle, numbers[9], numbers[:3], bare)
+        n, _ = gather_samples(buffer, CENTRE, 0, facets, pixel, triangle, numbers[9], numbers[:3], bare, 0)
         locate_samples(n, view, stage, triangle, numbers[:3], numbers[3:9])
         normal[index] = (0, 0, 1)  # the ground's
         normal[index].reshape(-1, 3)[pixel[:n]] = numbers[6:9, :n].T

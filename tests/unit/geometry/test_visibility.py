@@ -29,7 +29,7 @@ def inside(corners, x, y):
 @settings(max_examples=150, deadline=None)
 def test_a_sample_sees_a_triangle_exactly_if_it_lies_inside(triangles, samples):
     buffer = np.zeros((SIZE[1], SIZE[0] * len(samples)), np.int64)
-    x, y, nearness = np.array([p for t in triangles for p in t], np.int64).T.copy()
+    x, y, nearness = np.array([p for t in triangles for p in t], np.int32).T.copy()
     draw_triangles(x, y, nearness, np.arange(len(x), dtype=np.int32).reshape(-1, 3), samples, buffer)
     for row in range(buffer.shape[0]):
         for column in range(buffer.shape[1]):
@@ -61,7 +61,7 @@ def test_nearness_is_that_of_whole_numbers_however_large_the_triangle(far):
 
 def test_the_nearer_triangle_wins_in_any_order():
     stage = build_scene_mesh(bodies_of(THREE_AND_ONE))
-    x, y, nearness = np.array([[0, 2560, 0] * 2, [0, 0, 2560] * 2, [100] * 3 + [200] * 3], np.int64)
+    x, y, nearness = np.array([[0, 2560, 0] * 2, [0, 0, 2560] * 2, [100] * 3 + [200] * 3], np.int32)
     for order in ([[0, 2, 1], [3, 5, 4]], [[3, 5, 4], [0, 2, 1]]):
         buffer = np.zeros((8, 8), np.int64)
         draw_triangles(x, y, nearness, np.array(order, np.int32), CENTRE, buffer)

@@ -1034,7 +1034,7 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
         np.zeros(initial.shape[1], np.int64), np.zeros(templates, np.int64), np.zeros(per_job, np.uint64),
         np.zeros((3, slots), np.int64), refused.copy(), np.zeros(1, np.uint64),
     )  # fmt: skip
-    total = 0
+    total = np.int64(0)  # a bare 0 has a type of its own: what it is passed to would be compiled for both
     for j in range(len(jobs)):
         total = search_outcome_job(
             j, total, limits, seeds, plan, scenes, words, jobs, looks, told, slot_of, number_of, most_said, relates,
