@@ -449,13 +449,13 @@ REPEATED = [
 
 
 @pytest.mark.parametrize("piece", REPEATED)
-def test_no_text_of_megabytes_takes_long(piece):
+def test_no_long_text_takes_long(piece):
     """A fraction of a second each; what takes the square of the length takes minutes."""
-    start = time.perf_counter()
+    start = time.process_time()
     for before, expected in zip(BEFORE, (COLOR, TRUTH, NUMBER, COLOR), strict=True):
-        parse_response(before + piece * (2_000_000 // len(piece)), expected)
+        parse_response(before + piece * (500_000 // len(piece)), expected)
         parse_response(before + piece * (30_000 // len(piece)), expected)  # read whole
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 5
 
 
 def test_an_open_schema_expects_anything():
