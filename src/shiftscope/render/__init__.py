@@ -74,9 +74,11 @@ def open_renderer(device: str = CPU, *, workers: int | None = None) -> Renderer:
     return GpuRenderer(device)
 
 
-def split_batches(scenes: Sequence[Scene], size: tuple[int, int]) -> Iterator[Sequence[Scene]]:
+def split_batches(
+    scenes: Sequence[Scene], size: tuple[int, int], pixels: int = BATCH_PIXELS
+) -> Iterator[Sequence[Scene]]:
     """As many scenes of that size at a time as are drawn together."""
-    together = max(1, BATCH_PIXELS // (size[0] * size[1]))
+    together = max(1, pixels // (size[0] * size[1]))
     for start in range(0, len(scenes), together):
         yield scenes[start : start + together]
 

@@ -11,21 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from itertools import accumulate, pairwise
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...errors import UserError
+from ...executor import call_in_parent, is_worker
 from ...geometry.camera import SIZE
 from ...geometry.mesh import bodies_of
-from ...geometry.visibility import measure_labels, measure_numbers, name_parts
-from ...kernels import Ints
+from ...geometry.visibility import measure_labels, name_parts
+from ...kernels import Bytes, Ints
 from ...scene import Scene
-from .. import Rendered, split_batches
+from .. import BATCH_PIXELS, Rendered, split_batches
 from ..image import srgb_table
 from ..lighting import shadow_margin
 from ..raster import render
-from .pack import LAMPS, DeviceMeshes, GpuScenes, join_packs, pack_batch, pack_scene
+from .pack import LAMPS, DeviceMeshes, GpuScenes, join_packs, pack_batch
 
 if TYPE_CHECKING:
     import torch
@@ -45,9 +48,17 @@ class GpuImages:
     part_visible: torch.Tensor  # [image, listed part] int32
 
 
-SENT_FIELDS = tuple(
-    f.name for f in fields(GpuScenes) if f.name not in ("size", "meshes", "mesh_of", "image_of", "listed")
-)
+@dataclass(frozen=True, slots=True, eq=False)
+class GpuParts:
+    """Of all parts, listed or not; those of an image's objects follow each other."""
+
+    plane: torch.Tensor  # [image, height, width] uint8, 1, 2, … for the parts of the object there, else 0
+    boxes: torch.Tensor  # [image, part, left top width height] int32
+    visible: torch.Tensor  # [image, part] int32
+
+
+KEPT_FIELDS = ("size", "meshes", "mesh_of", "image_of", "listed", "numbered")  # on the host
+SENT_FIELDS = tuple(f.name for f in fields(GpuScenes) if f.name not in KEPT_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +117,7 @@ class GpuBatch:
         self.map_size = (self.columns + 2 * self.margin, self.rows + 2 * self.margin)
         self.total = _round_up(int(rows[:, 1].sum()))
         self.most_vertices, self.most_faces = int(rows[:, 1].max(initial=1)), int(rows[:, 3].max(initial=1))
-        self.most = (int(np.diff(packed.first).max()), int(packed.listed.max()))  # objects, listed parts
+        self.most_objects = int(np.diff(packed.first).max())
         # one copy for all that travels
         arrays = {"bodies": rows, **{name: getattr(packed, name) for name in SENT_FIELDS}}
         flat = np.zeros(sum(-(-a.nbytes // ALIGNED) * ALIGNED for a in arrays.values()), np.uint8)
@@ -186,22 +197,32 @@ class GpuBatch:
         )
 
     def measure(self) -> None:
-        """Masks, boxes and visible pixels."""
+        """Masks, boxes and visible pixels, of objects and of the parts that scenes list."""
+        self.mask, self.parts, self.seen = self._measure("labels", int(self.packed.listed.max()))
+
+    def measure_parts(self) -> GpuParts:
+        """The same of all parts, once the camera's view is drawn."""
+        count = int(self.packed.numbered.max())
+        _, plane, seen = self._measure("numbers", count)
+        boxes, visible = _measure_boxes(seen[:, _round_up(self.most_objects) :][:, :count])
+        return GpuParts(plane, boxes, visible)
+
+    def _measure(self, labels: str, count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         from .visibility import measure_masks
 
-        self.mask = self._allocate(self.count, self.height, self.width, kind="uint8")
-        self.parts = self._allocate(self.count, self.height, self.width, kind="uint8")
-        objects, parts = map(_round_up, self.most)
-        self.seen = self._allocate(self.count, objects + parts, 5, kind="int32")
-        self.seen[:, :, 0] = 0
-        self.seen[:, :, 1:3] = 1 << 20
-        self.seen[:, :, 3:] = -1
+        mask, plane = (self._allocate(self.count, self.height, self.width, kind="uint8") for _ in range(2))
+        objects, parts = map(_round_up, (self.most_objects, count))
+        seen = self._allocate(self.count, objects + parts, 5, kind="int32")
+        seen[:, :, 0] = 0
+        seen[:, :, 1:3] = 1 << 20
+        seen[:, :, 3:] = -1
         grid, shape = self._tiles(self.tuning.block)
         measure_masks[grid](
-            *(self.centre, self.shelf.part_of, self.on["bodies"], self.on["first"], self.on["labels"]),
-            *(self.mask, self.parts, self.seen, self.width, self.height),
-            **{"OBJECTS": objects, "LABELS": objects + parts} | shape,
+            *(self.centre, self.shelf.part_of, self.on["bodies"], self.on["first"], self.on[labels]),
+            *(self.on["number_first"], mask, plane, seen, self.width, self.height),
+            **{"OBJECTS": objects, "LABELS": objects + parts, "NUMBERED": labels == "numbers"} | shape,
         )
+        return mask, plane, seen
 
     def light_ground(self) -> None:
         """The light on the ground, its shadows softened."""
@@ -272,15 +293,20 @@ class GpuBatch:
         return (self.count, -(-width // across) * -(-height // down)), {"ACROSS": across, "DOWN": down}
 
     def images(self, rgb: bool = True) -> GpuImages:
-        import torch
-
-        visible, low, high = self.seen[:, :, 0], self.seen[:, :, 1:3], self.seen[:, :, 3:]
-        boxes = (torch.cat([low, high - low + 1], dim=2) * (visible > 0).unsqueeze(2)).to(torch.int32)
-        objects, parts = self.most
-        first = _round_up(objects)  # of the parts
-        own = slice(objects), slice(first, first + parts)
+        boxes, visible = _measure_boxes(self.seen)
+        first = _round_up(self.most_objects)  # of the parts
+        own = slice(self.most_objects), slice(first, first + int(self.packed.listed.max()))
         counted = (rows[:, some] for some in own for rows in (boxes, visible))
         return GpuImages(self.packed.size, self.rgb if rgb else None, self.mask, self.parts, *counted)
+
+
+def _measure_boxes(seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Boxes and visible pixels from [image, label, pixels left top right bottom]."""
+    import torch
+
+    visible, low, high = seen[:, :, 0], seen[:, :, 1:3], seen[:, :, 3:]
+    boxes = (torch.cat([low, high - low + 1], dim=2) * (visible > 0).unsqueeze(2)).to(torch.int32)
+    return boxes, visible
 
 
 def render_batch_on_cpu(
@@ -316,52 +342,102 @@ def render_batch(
     return GpuBatch(packed, device, tuning).render(rgb)
 
 
+class TravellingScenes(NamedTuple):
+    """Packed scenes without meshes, which do not travel, and for each mesh a scene of one object that has it."""
+
+    packed: GpuScenes
+    shown: tuple[Scene, ...]
+
+    def unpack(self) -> GpuScenes:
+        return replace(self.packed, meshes=tuple(bodies_of(scene)[0].mesh for scene in self.shown))
+
+
+def pack_to_travel(scenes: Sequence[Scene], size: tuple[int, int]) -> TravellingScenes:
+    packed = pack_batch(scenes, size)
+    objects = [(thing, scene.schema) for scene in scenes for thing in scene.objects]
+    _, first = np.unique(packed.mesh_of, return_index=True)
+    shown = (objects[i] for i in first)
+    return TravellingScenes(
+        replace(packed, meshes=()), tuple(Scene((thing,), schema=schema) for thing, schema in shown)
+    )
+
+
+class HostImages(NamedTuple):
+    """A batch in main memory."""
+
+    planes: dict[str, Bytes]  # [image, height, width] and for `rgb` 3, by layer
+    boxes: Ints  # [image, object, left top width height]
+    visible: Ints  # [image, object]
+    part_boxes: Ints  # [image, part, left top width height], of all parts, where these were requested
+    part_visible: Ints  # [image, part]
+
+
+_drawing = Lock()  # workers ask in threads of their own
+
+
+def draw_to_host(device: str, scenes: TravellingScenes, layers: Sequence[str]) -> HostImages:
+    """What only the process that holds the GPU can do."""
+    with _drawing:
+        batch = GpuBatch(scenes.unpack(), device)
+        made = batch.render("rgb" in layers)
+        tensors = {"rgb": made.rgb, "mask": made.mask, "listed": made.parts}
+        counted = [made.boxes, made.visible, made.boxes[:, :0], made.visible[:, :0]]
+        if "parts" in layers:
+            parts = batch.measure_parts()
+            tensors["parts"] = parts.plane
+            counted[2:] = [parts.boxes, parts.visible]
+        planes = {name: plane for name, plane in tensors.items() if plane is not None and name in layers}
+        *planes_here, boxes, visible, part_boxes, part_visible = _bring_back([*planes.values(), *counted])
+    return HostImages(dict(zip(planes, planes_here, strict=True)), boxes, visible, part_boxes, part_visible)
+
+
+def _bring_back(tensors: Sequence[torch.Tensor]) -> list[Any]:
+    """Arrays; memory that the GPU writes to by itself is kept by torch and used again."""
+    import torch
+
+    if tensors[0].device.type == "cpu":
+        return [tensor.numpy() for tensor in tensors]
+    here = [torch.empty(t.shape, dtype=t.dtype, pin_memory=True).copy_(t, non_blocking=True) for t in tensors]
+    torch.cuda.synchronize(tensors[0].device)
+    return [tensor.numpy() for tensor in here]
+
+
 @dataclass(frozen=True, slots=True)
 class GpuRenderer:
-    """Draws on a GPU and brings the images back."""
+    """Draws on a GPU and brings the images back; in a worker its parent draws, so that one process holds the GPU."""
 
     device: str
     layers: tuple[str, ...] = ("rgb", "mask", "parts", "listed")
     batch: int = 256
 
     def __post_init__(self) -> None:
-        check_device(self.device)
+        if not is_worker():
+            check_device(self.device)
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
-        for batch in split_batches(scenes, size):
-            made = render_batch(batch, size, self.device, rgb="rgb" in layers)
-            tensors = {"rgb": made.rgb, "mask": made.mask, "listed": made.parts}
-            if "parts" in layers:
-                tensors["parts"] = render_batch(pack_batch(batch, size, True), size, self.device, rgb=False).parts
-            planes = {name: plane.cpu().numpy() for name, plane in tensors.items() if plane is not None}
-            boxes, visible = made.boxes.cpu().numpy(), made.visible.cpu().numpy()
-            for i, scene in enumerate(batch):
+        for some in split_batches(scenes, size, 4 * BATCH_PIXELS):
+            made = call_in_parent(draw_to_host, self.device, pack_to_travel(some, size), tuple(layers))
+            for i, scene in enumerate(some):
                 n = len(scene.objects)
-                drawn = {name: planes[name][i] if name in layers else None for name in self.layers}
-                counted: tuple[tuple[Ints, ...], tuple[Ints, ...]] = ((), ())
-                if drawn["parts"] is not None:
-                    names = name_parts(bodies_of(scene))
-                    counted = measure_numbers(planes["mask"][i], drawn["parts"], [len(own) for own in names])
+                starts = [0, *accumulate(map(len, name_parts(bodies_of(scene))))] if "parts" in layers else []
+                own = [slice(*ends) for ends in pairwise(starts)]
                 yield Rendered(
-                    **drawn,
+                    **{name: made.planes[name][i] if name in made.planes else None for name in self.layers},
                     depth=None,
                     normal=None,
-                    boxes=boxes[i, :n],
-                    visible=visible[i, :n],
-                    part_boxes=counted[0],
-                    part_visible=counted[1],
+                    boxes=made.boxes[i, :n],
+                    visible=made.visible[i, :n],
+                    part_boxes=tuple(made.part_boxes[i, of] for of in own),
+                    part_visible=tuple(made.part_visible[i, of] for of in own),
                 )
 
-    def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> tuple[GpuScenes, Scene]:
-        """The scenes without meshes, which do not travel, and an object for each mesh, in their order."""
-        packed = join_packs([pack_scene(scene, size) for scene in scenes])
-        objects = [thing for scene in scenes for thing in scene.objects]
-        _, first = np.unique(packed.mesh_of, return_index=True)
-        return replace(packed, meshes=()), Scene(tuple(objects[i] for i in first), schema=scenes[0].schema)
+    def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> TravellingScenes:
+        return pack_to_travel(scenes, size)
 
-    def render_packs(self, packs: Sequence[tuple[GpuScenes, Scene]], size: tuple[int, int]) -> GpuImages:
-        whole = [replace(packed, meshes=tuple(b.mesh for b in bodies_of(shown))) for packed, shown in packs]
-        return render_batch(whole[0] if len(whole) == 1 else join_packs(whole), device=self.device)
+    def render_packs(self, packs: Sequence[TravellingScenes], size: tuple[int, int]) -> GpuImages:
+        whole = [one.unpack() for one in packs]
+        with _drawing:
+            return render_batch(whole[0] if len(whole) == 1 else join_packs(whole), device=self.device)
 
 
 def check_device(device: str) -> None:
