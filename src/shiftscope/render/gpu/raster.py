@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from itertools import accumulate, pairwise
+from math import prod
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,7 @@ from ...geometry.mesh import bodies_of
 from ...geometry.visibility import measure_labels, name_parts
 from ...kernels import Bytes, Ints
 from ...scene import Scene
+from ...shared_memory import CAN_SHARE, BlockAddress, SharedBlock, align, open_block, view_arrays
 from .. import BATCH_PIXELS, Rendered, split_batches
 from ..image import srgb_table
 from ..lighting import shadow_margin
@@ -365,7 +367,7 @@ def pack_to_travel(scenes: Sequence[Scene], size: tuple[int, int]) -> Travelling
 class HostImages(NamedTuple):
     """A batch in main memory."""
 
-    planes: dict[str, Bytes]  # [image, height, width] and for `rgb` 3, by layer
+    planes: dict[str, Bytes]  # [image, height, width] and for `rgb` 3, by layer; empty where a block holds them
     boxes: Ints  # [image, object, left top width height]
     visible: Ints  # [image, object]
     part_boxes: Ints  # [image, part, left top width height], of all parts, where these were requested
@@ -373,10 +375,13 @@ class HostImages(NamedTuple):
 
 
 _drawing = Lock()  # workers ask in threads of their own
+_block = cache(SharedBlock)  # a worker's
 
 
-def draw_to_host(device: str, scenes: TravellingScenes, layers: Sequence[str]) -> HostImages:
-    """What only the process that holds the GPU can do."""
+def draw_to_host(
+    device: str, scenes: TravellingScenes, layers: Sequence[str], block: BlockAddress | None = None
+) -> HostImages:
+    """What only the process that holds the GPU can do; the planes are written to the block that is given."""
     with _drawing:
         batch = GpuBatch(scenes.unpack(), device)
         made = batch.render("rgb" in layers)
@@ -386,9 +391,29 @@ def draw_to_host(device: str, scenes: TravellingScenes, layers: Sequence[str]) -
             parts = batch.measure_parts()
             tensors["parts"] = parts.plane
             counted[2:] = [parts.boxes, parts.visible]
-        planes = {name: plane for name, plane in tensors.items() if plane is not None and name in layers}
-        *planes_here, boxes, visible, part_boxes, part_visible = _bring_back([*planes.values(), *counted])
-    return HostImages(dict(zip(planes, planes_here, strict=True)), boxes, visible, part_boxes, part_visible)
+        planes = {name: plane for name in layers if (plane := tensors[name]) is not None}
+        here = _bring_back([*planes.values(), *counted])
+    arrays = dict(zip(planes, here, strict=False))
+    if block is not None:
+        targets = view_arrays(open_block(block), [array.shape for array in arrays.values()])
+        for target, array in zip(targets, arrays.values(), strict=True):
+            np.copyto(target, array)
+        arrays = {}
+    boxes, visible, part_boxes, part_visible = here[len(planes) :]
+    return HostImages(arrays, boxes, visible, part_boxes, part_visible)
+
+
+def _draw_shared(device: str, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> HostImages:
+    """The same for a worker, whose parent draws; the planes are its own until it asks again."""
+    packed = pack_to_travel(scenes, size)
+    if not is_worker() or not CAN_SHARE:
+        return call_in_parent(draw_to_host, device, packed, layers)
+    plane = (len(scenes), size[1], size[0])
+    shapes = [(*plane, 3) if layer == "rgb" else plane for layer in layers]
+    block = _block()
+    address = block.reserve(sum(align(prod(shape)) for shape in shapes))
+    made = call_in_parent(draw_to_host, device, packed, layers, address)
+    return made._replace(planes=dict(zip(layers, block.view(shapes), strict=True)))
 
 
 def _bring_back(tensors: Sequence[torch.Tensor]) -> list[Any]:
@@ -416,7 +441,7 @@ class GpuRenderer:
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
         for some in split_batches(scenes, size, 4 * BATCH_PIXELS):
-            made = call_in_parent(draw_to_host, self.device, pack_to_travel(some, size), tuple(layers))
+            made = _draw_shared(self.device, some, tuple(layers), size)
             for i, scene in enumerate(some):
                 n = len(scene.objects)
                 starts = [0, *accumulate(map(len, name_parts(bodies_of(scene))))] if "parts" in layers else []
