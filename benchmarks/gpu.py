@@ -70,7 +70,7 @@ def _feed(images: int, device: str) -> None:
     from shiftscope.train.feed import Feed, SuiteSource
 
     cores = os.cpu_count() or 1
-    source = SuiteSource("superclevr", SuperclevrSpec(images=images * 3 // 2, shard=50, visual="mid"))
+    source = SuiteSource("superclevr", SuperclevrSpec(images=images * 3 // 2, shard=250, visual="mid"), device=device)
     began, seen, asked = 0.0, 0, 0
     for batch in Feed(source, 500, device, cores):
         if began:

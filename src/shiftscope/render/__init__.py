@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError, unknown
+from ..geometry.layout import Layout
+from ..geometry.visibility import Visibility
 from ..scene import Scene
 
 if TYPE_CHECKING:
@@ -49,6 +51,9 @@ class Renderer(Protocol):
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
         """The images of the scenes, in order; size is width and height in pixels."""
+
+    def measure(self, layouts: Sequence[Layout]) -> Sequence[Visibility]:
+        """What is seen of each layout: the same counts and boxes on every device; masks may be left out."""
 
     # For training, where many processes make scenes and one draws them.
 

@@ -20,7 +20,7 @@ from ..errors import UserError, unknown
 from ..executor import LocalExecutor
 from ..question import Question
 from ..registry import SUITES
-from ..render import Renderer, open_renderer
+from ..render import CPU, Renderer, open_renderer
 from ..scene import Scene
 from ..suites import load_suite, load_suites
 
@@ -56,6 +56,7 @@ class SuiteSource:
     index: int = 0  # of the process
     of: int = 1  # processes
     most: int | None = None  # images
+    device: str = CPU  # that looks at layouts: scenes are the same on every one
 
     def __post_init__(self) -> None:
         if self.suite not in SUITES.names() or not load_suite(self.suite).trainable:
@@ -74,11 +75,13 @@ class SuiteSource:
 
     def block(self, k: int) -> SceneQuestions:
         left = None if self.most is None else self.most - k * self.spec.shard  # the blocks before are full
-        plan = load_suite(self.suite).sample(self.spec, self.split, self.index + k * self.of)
-        by_scene: dict[str, list[Question]] = {s.id: [] for s in plan.scenes}
-        for question in plan.questions:
+        suite, place = load_suite(self.suite), (self.spec, self.split, self.index + k * self.of)
+        on = {} if self.device == CPU else {"device": self.device}
+        scenes = suite.sample_scenes(*place, range(suite.count_images(*place)), **on)
+        by_scene: dict[str, list[Question]] = {s.id: [] for s in scenes}
+        for question in suite.ask(*place, scenes):
             by_scene[question.scenes[0]].append(question)
-        return tuple((s, tuple(by_scene[s.id])) for s in plan.scenes[:left])
+        return tuple((s, tuple(by_scene[s.id])) for s in scenes[:left])
 
 
 def list_trainable_suites() -> list[str]:

@@ -7,11 +7,12 @@ import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.geometry.camera import Camera, camera_of
+from shiftscope.geometry.layout import Layout, measure_layouts
 from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
 from shiftscope.geometry.visibility import measure_labels, name_parts, number_parts, part_labels
 from shiftscope.render import surface as texture
-from shiftscope.render.gpu.pack import DeviceMeshes, join_packs, mesh_facets, pack_batch
-from shiftscope.render.gpu.raster import GpuRenderer, check_device, render_batch, render_batch_on_cpu
+from shiftscope.render.gpu.pack import DeviceMeshes, join_packs, mesh_facets, pack_batch, pack_layouts
+from shiftscope.render.gpu.raster import WORTHWHILE, GpuRenderer, check_device, render_batch, render_batch_on_cpu
 from shiftscope.render.paint import pack_traits
 from shiftscope.render.proxies import build_proxies
 from shiftscope.render.raster import CpuRenderer
@@ -75,6 +76,19 @@ def test_packing_numbers_every_part_of_an_object():
     many = len(name_parts(bodies)[0])
     assert packed.number_first.tolist() == [0, 0, 0, many]
     assert packed.numbered.tolist() == [0, 2 * many]
+
+
+def layouts_of(scenes, size):
+    return [Layout(scene.objects, scene.schema, camera_of(scene), size) for scene in scenes]
+
+
+def test_layouts_are_packed_as_their_scenes_are():
+    """Where things stand decides what is seen of them; nothing else travels."""
+    packed, whole = pack_layouts(layouts_of([SOLIDS, VEHICLE], (96, 64))), pack_batch([SOLIDS, VEHICLE], (96, 64))
+    assert packed.meshes == whole.meshes and packed.size == whole.size
+    for name in ("mesh_of", "image_of", "first", "poses", "surfaces", "numbers", "number_first", "numbered", "cameras"):
+        assert np.array_equal(getattr(packed, name), getattr(whole, name)), name
+    assert len(packed) == 2 and not len(packed.lamps) and not len(packed.looks)
 
 
 def test_windows_on_the_ground_hold_what_each_lump_darkens():
@@ -182,6 +196,13 @@ def test_a_gpu_draws_what_the_cpu_draws():
             assert np.array_equal(one.parts, other.parts)
             assert all(map(np.array_equal, one.part_boxes, other.part_boxes))
             assert all(map(np.array_equal, one.part_visible, other.part_visible))
+        layouts = layouts_of(scenes, size)
+        assert len(layouts) >= WORTHWHILE
+        for one, other in zip(GpuRenderer("cuda").measure(layouts), measure_layouts(layouts), strict=True):
+            assert np.array_equal(one.boxes, other.boxes) and np.array_equal(one.visible, other.visible)
+            assert all(map(np.array_equal, one.part_boxes, other.part_boxes))
+            assert all(map(np.array_equal, one.part_visible, other.part_visible))
+            assert len(one.part_boxes) == len(other.part_boxes) == len(other.visible)
     off = (ours.rgb.cpu().int() - theirs.rgb.int()).abs().amax(dim=3)
     assert float((off <= 1).float().mean()) >= 0.999
 

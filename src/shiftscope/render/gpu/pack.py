@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from ...errors import UserError
 from ...geometry.camera import SIZE, camera_of, check_size
-from ...geometry.mesh import Mesh, bodies_of
+from ...geometry.layout import Layout
+from ...geometry.mesh import Body, Mesh, bodies_of
 from ...geometry.visibility import MOST_LABELS, list_parts, number_parts, part_labels
 from ...kernels import Bytes, Doubles, Floats, Ints
 from ...scene import Scene
@@ -73,23 +74,13 @@ def pack_batch(scenes: Sequence[Scene], size: tuple[int, int] = SIZE) -> GpuScen
     for count, kind in ((max(map(len, by_scene)), "objects"), (max(listed), "listed parts")):
         if count > MOST_LABELS:
             raise UserError(f"{count} {kind} do not fit a mask of bytes; an image holds at most {MOST_LABELS}")
-    meshes = list({id(b.mesh): b.mesh for b in bodies}.values())
-    number = {id(mesh): k for k, mesh in enumerate(meshes)}
     cameras = np.array([camera_of(scene).pack(size) for scene in scenes])
-    first = _starts([len(own) for own in by_scene])
-    image_of = np.repeat(np.arange(len(scenes), dtype=np.int32), np.diff(first))
-    parts = _starts([len(list_parts(body.mesh)) for body in bodies])
+    geometry = _pack_geometry(by_scene, cameras, size)
     others = build_proxies(bodies)
-    lumps_of = _starts(others.lump_counts.tolist())
-    lump_first = lumps_of[first]
+    lump_first = _starts(others.lump_counts.tolist())[geometry["first"]]
     views = np.repeat(cameras, np.diff(lump_first), axis=0)
     return GpuScenes(
-        size=size,
-        meshes=tuple(meshes),
-        mesh_of=np.array([number[id(b.mesh)] for b in bodies], np.int32),
-        image_of=image_of,
-        first=first,
-        poses=pack_poses(bodies),
+        **geometry,
         stand_ins=others.bodies,
         blocks=others.blocks,
         block_first=others.first.astype(np.int32),
@@ -97,17 +88,45 @@ def pack_batch(scenes: Sequence[Scene], size: tuple[int, int] = SIZE) -> GpuScen
         lump_first=lump_first,
         windows=find_windows(views, others.lumps, size).astype(np.int32),
         frames=texture_frames(bodies),
-        surfaces=_starts([len(b.looks) for b in bodies])[:-1],
         looks=pack_looks(bodies),
         traits=pack_traits(bodies),
         labels=np.concatenate([part_labels(scene, own) for scene, own in zip(scenes, by_scene, strict=True)]),
         listed=np.array(listed, np.int32),
-        numbers=number_parts(bodies),
-        number_first=parts[:-1] - parts[first][image_of],
-        numbered=np.diff(parts[first]),
-        cameras=cameras,
         lamps=np.array([pack_lamps(lamps_of(scene)) for scene in scenes]),
     )
+
+
+def pack_layouts(layouts: Sequence[Layout]) -> GpuScenes:
+    """Layouts of one size to be looked at, not painted: all that light and labels need is left out."""
+    size = layouts[0].size
+    check_size(size)
+    cameras = np.array([layout.camera.pack(size) for layout in layouts])
+    geometry = _pack_geometry([layout.bodies() for layout in layouts], cameras, size)
+    left_out = {f.name: np.empty(0, np.uint8) for f in fields(GpuScenes) if f.name not in geometry}
+    return GpuScenes(**geometry | left_out)
+
+
+def _pack_geometry(by_scene: Sequence[Sequence[Body]], cameras: Doubles, size: tuple[int, int]) -> dict[str, Any]:
+    """What decides which surface is seen where."""
+    bodies = [body for own in by_scene for body in own]
+    meshes = list({id(b.mesh): b.mesh for b in bodies}.values())
+    number = {id(mesh): k for k, mesh in enumerate(meshes)}
+    first = _starts([len(own) for own in by_scene])
+    image_of = np.repeat(np.arange(len(by_scene), dtype=np.int32), np.diff(first))
+    parts = _starts([len(list_parts(body.mesh)) for body in bodies])
+    return {
+        "size": size,
+        "meshes": tuple(meshes),
+        "mesh_of": np.array([number[id(b.mesh)] for b in bodies], np.int32),
+        "image_of": image_of,
+        "first": first,
+        "poses": pack_poses(bodies),
+        "surfaces": _starts([len(b.mesh.parts) for b in bodies])[:-1],
+        "numbers": number_parts(bodies),
+        "number_first": parts[:-1] - parts[first][image_of],
+        "numbered": np.diff(parts[first]),
+        "cameras": cameras,
+    }
 
 
 def join_packs(packs: Sequence[GpuScenes]) -> GpuScenes:

@@ -21,16 +21,18 @@ import numpy as np
 from ...errors import UserError
 from ...executor import call_in_parent, is_worker
 from ...geometry.camera import SIZE
+from ...geometry.layout import Layout, measure_layouts
 from ...geometry.mesh import bodies_of
-from ...geometry.visibility import measure_labels, name_parts
+from ...geometry.visibility import Visibility, measure_labels, name_parts
 from ...kernels import Bytes, Ints
-from ...scene import Scene
+from ...scene import Object, Scene
+from ...schema import Schema
 from ...shared_memory import CAN_SHARE, BlockAddress, SharedBlock, align, open_block, view_arrays
 from .. import BATCH_PIXELS, Rendered, split_batches
 from ..image import srgb_table
 from ..lighting import shadow_margin
 from ..raster import render
-from .pack import LAMPS, DeviceMeshes, GpuScenes, join_packs, pack_batch
+from .pack import LAMPS, DeviceMeshes, GpuScenes, join_packs, pack_batch, pack_layouts
 
 if TYPE_CHECKING:
     import torch
@@ -52,11 +54,13 @@ class GpuImages:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GpuParts:
-    """Of all parts, listed or not; those of an image's objects follow each other."""
+    """Of objects and all their parts, listed or not; those of an image's objects follow each other."""
 
     plane: torch.Tensor  # [image, height, width] uint8, 1, 2, … for the parts of the object there, else 0
-    boxes: torch.Tensor  # [image, part, left top width height] int32
-    visible: torch.Tensor  # [image, part] int32
+    boxes: torch.Tensor  # [image, object, left top width height] int32
+    visible: torch.Tensor  # [image, object] int32
+    part_boxes: torch.Tensor  # [image, part, left top width height] int32
+    part_visible: torch.Tensor  # [image, part] int32
 
 
 KEPT_FIELDS = ("size", "meshes", "mesh_of", "image_of", "listed", "numbered")  # on the host
@@ -80,6 +84,7 @@ class GpuTuning:
 
 TUNING = GpuTuning()
 ALIGNED = 64  # bytes
+WORTHWHILE = 8  # layouts: fewer are seen sooner on the CPU
 ROOM = 16  # objects, listed parts and vertices are counted in steps of so many
 
 
@@ -166,10 +171,11 @@ class GpuBatch:
         """Every vertex in the world, as the camera and each lamp see it."""
         from .visibility import place_vertices
 
+        lamps = LAMPS if len(self.packed.lamps) else 0
         self.points = self._allocate(self.total, 8)
-        self.snapped = self._allocate(LAMPS + 1, self.total, 4, kind="int32")
+        self.snapped = self._allocate(lamps + 1, self.total, 4, kind="int32")
         step = self.tuning.vertices
-        constants = {"LAMPS": LAMPS, "BLOCK": step, "enable_fp_fusion": False}
+        constants = {"LAMPS": lamps, "BLOCK": step, "enable_fp_fusion": False}
         place_vertices[(len(self.packed.mesh_of), -(-self.most_vertices // step))](
             *(self.shelf.vertices, self.shelf.normals, self.on["bodies"], self.on["poses"]),
             *(self.on["cameras"], self.on["lamps"], self.points, self.snapped, self.total, self.margin),
@@ -206,8 +212,14 @@ class GpuBatch:
         """The same of all parts, once the camera's view is drawn."""
         count = int(self.packed.numbered.max())
         _, plane, seen = self._measure("numbers", count)
-        boxes, visible = _measure_boxes(seen[:, _round_up(self.most_objects) :][:, :count])
-        return GpuParts(plane, boxes, visible)
+        objects = _measure_boxes(seen[:, : self.most_objects])
+        return GpuParts(plane, *objects, *_measure_boxes(seen[:, _round_up(self.most_objects) :][:, :count]))
+
+    def count_parts(self) -> GpuParts:
+        """Nothing but that."""
+        self.place()
+        self.draw_camera(fine=False)
+        return self.measure_parts()
 
     def _measure(self, labels: str, count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         from .visibility import measure_masks
@@ -355,13 +367,14 @@ class TravellingScenes(NamedTuple):
 
 
 def pack_to_travel(scenes: Sequence[Scene], size: tuple[int, int]) -> TravellingScenes:
-    packed = pack_batch(scenes, size)
-    objects = [(thing, scene.schema) for scene in scenes for thing in scene.objects]
+    things = [(thing, scene.schema) for scene in scenes for thing in scene.objects]
+    return _leave_meshes(pack_batch(scenes, size), things)
+
+
+def _leave_meshes(packed: GpuScenes, things: Sequence[tuple[Object, Schema]]) -> TravellingScenes:
     _, first = np.unique(packed.mesh_of, return_index=True)
-    shown = (objects[i] for i in first)
-    return TravellingScenes(
-        replace(packed, meshes=()), tuple(Scene((thing,), schema=schema) for thing, schema in shown)
-    )
+    shown = tuple(Scene((thing,), schema=schema) for thing, schema in (things[i] for i in first))
+    return TravellingScenes(replace(packed, meshes=()), shown)
 
 
 class HostImages(NamedTuple):
@@ -390,7 +403,7 @@ def draw_to_host(
         if "parts" in layers:
             parts = batch.measure_parts()
             tensors["parts"] = parts.plane
-            counted[2:] = [parts.boxes, parts.visible]
+            counted[2:] = [parts.part_boxes, parts.part_visible]
         planes = {name: plane for name in layers if (plane := tensors[name]) is not None}
         here = _bring_back([*planes.values(), *counted])
     arrays = dict(zip(planes, here, strict=False))
@@ -414,6 +427,29 @@ def _draw_shared(device: str, scenes: Sequence[Scene], layers: Sequence[str], si
     address = block.reserve(sum(align(prod(shape)) for shape in shapes))
     made = call_in_parent(draw_to_host, device, packed, layers, address)
     return made._replace(planes=dict(zip(layers, block.view(shapes), strict=True)))
+
+
+def count_to_host(device: str, scenes: TravellingScenes) -> list[Ints]:
+    """Boxes and visible pixels of objects and of all parts, as `HostImages` has them."""
+    with _drawing:
+        made = GpuBatch(scenes.unpack(), device).count_parts()
+        return _bring_back([made.boxes, made.visible, made.part_boxes, made.part_visible])
+
+
+def _measure_on_gpu(device: str, layouts: Sequence[Layout]) -> Iterator[Visibility]:
+    packed = pack_layouts(layouts)
+    things = [(thing, layout.schema) for layout in layouts for thing in layout.objects]
+    found = call_in_parent(count_to_host, device, _leave_meshes(packed, things))
+    for i, layout in enumerate(layouts):
+        n, (first, last) = len(layout.objects), packed.first[i : i + 2]
+        ends = [*packed.number_first[first:last].tolist(), int(packed.numbered[i])]
+        boxes, visible, part_boxes, part_visible = (rows[i] for rows in found)
+        own = [slice(*pair) for pair in pairwise(ends)]
+        yield Visibility(
+            *(np.empty((0, 0), np.uint8), boxes[:n], visible[:n], None),
+            *(tuple(rows[of] for of in own) for rows in (part_boxes, part_visible)),
+            None,
+        )
 
 
 def _bring_back(tensors: Sequence[torch.Tensor]) -> list[Any]:
@@ -455,6 +491,11 @@ class GpuRenderer:
                     part_boxes=tuple(made.part_boxes[i, of] for of in own),
                     part_visible=tuple(made.part_visible[i, of] for of in own),
                 )
+
+    def measure(self, layouts: Sequence[Layout]) -> Sequence[Visibility]:
+        if len(layouts) < WORTHWHILE:
+            return measure_layouts(layouts)
+        return list(_measure_on_gpu(self.device, layouts))
 
     def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> TravellingScenes:
         return pack_to_travel(scenes, size)
