@@ -98,6 +98,13 @@ def _device_srgb_table(device: str) -> torch.Tensor:
     return torch.from_numpy(srgb_table()).to(device)
 
 
+@cache
+def _side_stream(device: str) -> Any:
+    import torch
+
+    return torch.cuda.Stream(device)
+
+
 def _round_up(count: int) -> int:
     return -(-count // ROOM) * ROOM
 
@@ -141,9 +148,33 @@ class GpuBatch:
         self.views = self.on["cameras"].to(torch.float32)  # for light; the exact ones decide what is seen
 
     def render(self, rgb: bool = True) -> GpuImages:
-        for _, step in self.steps(rgb):
-            step()
+        if rgb and self.device != "cpu":
+            self._paint_side_by_side()
+        else:
+            for _, step in self.steps(rgb):
+                step()
         return self.images(rgb)
+
+    def _paint_side_by_side(self) -> None:
+        """The steps of `steps`, with shadows and ground in a stream of their own while the camera's view is drawn.
+
+        Each stream waits for the other before it reads what that wrote, and a batch begins when the one before
+        is done with its memory.
+        """
+        import torch
+
+        main, side = torch.cuda.current_stream(self.device), _side_stream(self.device)
+        self.place()
+        side.wait_stream(main)
+        with torch.cuda.stream(side):
+            self.draw_shadows()
+            self.light_ground()
+        self.draw_camera()
+        self.measure()
+        self.gather()
+        main.wait_stream(side)
+        self.shade()
+        self.resolve()
 
     def steps(self, rgb: bool = True) -> tuple[tuple[str, Callable[[], None]], ...]:
         """What is to be done, in this order."""
@@ -246,16 +277,19 @@ class GpuBatch:
         lit = (self.count * LAMPS, grid[1])
         planes = self._allocate(6, self.count * LAMPS * self.cells)
         covered, reach, size = planes[:3], planes[3:], (self.columns, self.rows)
+        flags = self._allocate(3, lit[0] * _round_up(lit[1]), kind="int32")
         read_shadow_maps[lit](
-            *(self.maps, self.views, self.on["lamps"], covered[0], reach[0], *size, self.margin), LAMPS=LAMPS, **shape
+            *(self.maps, self.views, self.on["lamps"], covered[0], reach[0], flags[0], *size, self.margin),
+            LAMPS=LAMPS,
+            **shape,
         )
         for level, step_x, step_y in ((1, 2, 1), (2, 4, 2)):
-            planes_of = (covered[level - 1], reach[level - 1], covered[level], reach[level])
-            blur[lit](*planes_of, *size, STEP_X=step_x, STEP_Y=step_y, **shape)
+            before, after = ((covered[k], reach[k], flags[k]) for k in (level - 1, level))
+            blur[lit](*before, *after, *size, STEP_X=step_x, STEP_Y=step_y, **shape)
         self.light = self._allocate(self.count, self.rows, self.columns, 4)
         light_ground[grid](
             *(self.views, self.on["lamps"], self.on["lumps"], self.on["windows"], self.on["lump_first"]),
-            *(*covered, reach[2], self.light, *size),
+            *(*covered, reach[2], flags[2], self.light, *size),
             **{"LAMPS": LAMPS} | shape,
         )
         self.rim = self.light[:, -1, :, :3].mean(dim=1)

@@ -216,14 +216,11 @@ def _draw_sample(
         near = na + ((step_x * x + step_y * y) >> 8)
         near = tl.minimum(tl.maximum(near, least), most)
         if LIT:
-            tl.atomic_max(target + py * width + px, near.to(tl.int32), hit, sem="relaxed")
+            place, value = target + py * width + px, near.to(tl.int32)
         else:
-            cell = (near << 32) | name
-            pixel = py * width + px
-            if k == 4:
-                tl.atomic_max(middle + pixel, cell, hit, sem="relaxed")
-            else:
-                tl.atomic_max(target + pixel * 4 + k, cell, hit, sem="relaxed")
+            pixel, value = py * width + px, (near << 32) | name
+            place = middle + pixel if k == 4 else target + pixel * 4 + k
+        tl.atomic_max(place, value, hit, sem="relaxed")
 
 
 @triton.jit
