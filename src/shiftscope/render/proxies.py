@@ -189,8 +189,8 @@ def _box_proxies(bodies: Sequence[Body]) -> BodyProxies:
             *(paint[first], wx * wx + wy * wy + wz * wz),
         ]
     )
-    counted = (np.bincount(kept, minlength=len(bodies)) for kept in (whose[shown], whose[of]))
-    return rows.astype(np.float32), blocks.astype(np.float32), lumps.astype(np.float32), *counted
+    in_blocks, in_lumps = (np.bincount(kept, minlength=len(bodies)) for kept in (whose[shown], whose[of]))
+    return rows.astype(np.float32), blocks.astype(np.float32), lumps.astype(np.float32), in_blocks, in_lumps
 
 
 def pack_poses(bodies: Sequence[Body]) -> Doubles:

@@ -209,7 +209,7 @@ def gather_split(
     if not isinstance(data, SuiteTrainingData):
         return _read_stored(data, split, size, stages, device, workers, share, tell)
     asked, drawn = _want(stages, PROGRAMS, ANSWERS), _want(stages, IMAGES)
-    how = {"most": size, "device": device} if drawn else {}
+    how: dict[str, Any] = {"most": size, "device": device} if drawn else {}
     source = replace(data.source(split, asked), index=index, of=of, **how)
     return _make_split(source, size, stages, split != TRAIN, device, workers, tell)
 

@@ -76,7 +76,7 @@ class SuiteSource:
     def block(self, k: int) -> SceneQuestions:
         left = None if self.most is None else self.most - k * self.spec.shard  # the blocks before are full
         suite, place = load_suite(self.suite), (self.spec, self.split, self.index + k * self.of)
-        on = {} if self.device == CPU else {"device": self.device}
+        on: dict[str, Any] = {} if self.device == CPU else {"device": self.device}
         scenes = suite.sample_scenes(*place, range(suite.count_images(*place)), **on)
         by_scene: dict[str, list[Question]] = {s.id: [] for s in scenes}
         for question in suite.ask(*place, scenes):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -202,10 +202,10 @@ def _remove_checkpoints(folder: Folder) -> None:
 class TrainedStages(NamedTuple):
     """What model.json says of the parts, their files, the size of the images if any were drawn, and what it took."""
 
-    about: Mapping[str, Any]
-    files: Mapping[str, bytes]
+    about: dict[str, Any]
+    files: dict[str, bytes]
     size: tuple[int, ...]
-    seconds: Mapping[str, float]
+    seconds: dict[str, float]
 
 
 def _train_alone(data: TrainingData, folder: Path, recorded: dict[str, Any], spec: TrainSpec) -> TrainedStages:

@@ -102,7 +102,7 @@ def _device_srgb_table(device: str) -> torch.Tensor:
 def _side_stream(device: str) -> Any:
     import torch
 
-    return torch.cuda.Stream(device)
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def _round_up(count: int) -> int:
@@ -480,9 +480,13 @@ def _measure_on_gpu(device: str, layouts: Sequence[Layout]) -> Iterator[Visibili
         boxes, visible, part_boxes, part_visible = (rows[i] for rows in found)
         own = [slice(*pair) for pair in pairwise(ends)]
         yield Visibility(
-            *(np.empty((0, 0), np.uint8), boxes[:n], visible[:n], None),
-            *(tuple(rows[of] for of in own) for rows in (part_boxes, part_visible)),
-            None,
+            mask=np.empty((0, 0), np.uint8),
+            boxes=boxes[:n],
+            visible=visible[:n],
+            parts=None,
+            part_boxes=tuple(part_boxes[of] for of in own),
+            part_visible=tuple(part_visible[of] for of in own),
+            numbers=None,
         )
 
 
