@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -36,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--check", type=int, default=64, help="scenes of each world to compare")
     parser.add_argument("--batch", type=int, default=256, help="images drawn at once; 0: compare only")
     parser.add_argument("--feed", type=int, default=0, help="images to feed, made by all cores")
+    parser.add_argument("--make", type=int, default=0, help="images of a dataset to make, with 20 questions each")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--size", default="480x320")
     parser.add_argument("--worlds", default="superclevr,clevr")
@@ -50,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     tuning = TUNING if args.device != "cpu" else INTERPRETED
     if args.feed:
         _feed(args.feed, args.device)
+    if args.make:
+        _make(args.make, args.device)
     for world in args.worlds.split(","):
         scenes = _scenes(world, max(args.check, args.batch))
         if args.check:
@@ -64,14 +70,27 @@ def _feed(images: int, device: str) -> None:
     from shiftscope.train.feed import Feed, SuiteSource
 
     cores = os.cpu_count() or 1
-    source = SuiteSource("superclevr", SuperclevrSpec(images=images * 3 // 2, shard=50, visual="mid"))
-    began, seen = 0.0, 0
-    for batch in Feed(source, 100, device, cores):
+    source = SuiteSource("superclevr", SuperclevrSpec(images=images * 3 // 2, shard=250, visual="mid"), device=device)
+    began, seen, asked = 0.0, 0, 0
+    for batch in Feed(source, 500, device, cores):
         if began:
-            seen += len(batch.scenes)
+            seen += len(batch.images.mask)
         began = began or time.perf_counter()  # workers have started, kernels are compiled
     rate = seen / (time.perf_counter() - began)
-    print(f"feed: {seen} images with questions, {cores} cores: {rate:,.0f} images/s", flush=True)
+    asked = sum(map(len, batch.questions)) // len(batch.questions)
+    print(f"feed: {seen} images, {asked} questions each, {cores} cores: {rate:,.0f} images/s", flush=True)
+
+
+def _make(images: int, device: str) -> None:
+    """A dataset on disk, start-up included; the second time kernels need not be compiled."""
+    for turn in ("first", "again"):
+        with tempfile.TemporaryDirectory() as folder:
+            command = ["make", "superclevr", "--images", str(images), "--device", device, "--out", f"{folder}/data"]
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-m", "shiftscope", *command, "--json"], check=True, capture_output=True)
+            spent = time.perf_counter() - began
+        rate = images / spent
+        print(f"make, {turn}: {images} images, 20 questions each: {spent:.1f} s, {rate:,.0f} images/s", flush=True)
 
 
 def _changed(tuning: GpuTuning, change: str) -> GpuTuning:

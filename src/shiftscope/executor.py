@@ -1,4 +1,7 @@
-"""Executor: map a task over jobs, in spawned local processes that never outlive their parent."""
+"""Executor: map a task over jobs, in spawned local processes that never outlive their parent.
+
+A worker can have something done by its parent, which alone holds a GPU: `call_in_parent`.
+"""
 
 import gc
 import multiprocessing
@@ -10,9 +13,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import islice
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Client, Connection, Listener
 from typing import Any, TypeVar
 
 from .errors import UserError
@@ -106,7 +110,10 @@ class LocalExecutor:
 def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor]:
     context = multiprocessing.get_context("spawn")
     watched, held = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(workers, context, _start_worker, (watched, shared))
+    listener = Listener(backlog=workers, authkey=multiprocessing.current_process().authkey)
+    over = threading.Event()
+    threading.Thread(target=_accept_workers, args=(listener, over), daemon=True).start()
+    pool = ProcessPoolExecutor(workers, context, _start_worker, (watched, shared, listener.address))
     try:
         yield pool
     except BrokenProcessPool:
@@ -118,18 +125,21 @@ def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor
         held.close()  # the workers end at once, in the middle of a job if need be
         pool.shutdown(cancel_futures=True)
         watched.close()
+        over.set()
+        with suppress(OSError):
+            _connect(listener.address).close()  # wakes the thread that accepts
 
 
-_worker_state: list[Any] = []  # in a worker: what was sent to it once
+_worker_state: list[Any] = []  # in a worker: what was sent to it once, and where its parent listens
 
 
-def _start_worker(watched: Connection, shared: Any) -> None:
+def _start_worker(watched: Connection, shared: Any, address: Any) -> None:
     """End this process when the parent lets go of the pipe: on purpose, or because it was killed.
 
     Workers make many small records, few of them in cycles, so cycles are looked for less often.
     """
     gc.set_threshold(GC_THRESHOLD)
-    _worker_state.append(shared)
+    _worker_state.extend((shared, address))
 
     def watch_parent() -> None:
         watched.poll(None)
@@ -140,6 +150,58 @@ def _start_worker(watched: Connection, shared: Any) -> None:
 
 def _call_with_shared(task: Callable[[Any, J], R], job: J) -> R:
     return task(_worker_state[0], job)
+
+
+# What one process alone can do, or does best, its workers have done there.
+
+
+def is_worker() -> bool:
+    """Whether this process was started by an executor."""
+    return bool(_worker_state)
+
+
+def call_in_parent(function: Callable[..., R], *args: Any) -> R:
+    """What a function at the top level of a module returns in the process that started this worker.
+
+    Calls of several workers come in threads of their own. A process that is no worker calls it itself.
+    """
+    if not is_worker():
+        return function(*args)
+    connection = _connect_to_parent()
+    connection.send((function, args))
+    worked, result = connection.recv()
+    if not worked:
+        raise result
+    return result  # type: ignore[no-any-return]
+
+
+@cache
+def _connect_to_parent() -> Connection:
+    return _connect(_worker_state[1])
+
+
+def _connect(address: Any) -> Connection:
+    return Client(address, authkey=multiprocessing.current_process().authkey)
+
+
+def _accept_workers(listener: Listener, over: threading.Event) -> None:
+    """A thread for each worker that calls."""
+    with listener:
+        while not over.is_set():
+            with suppress(OSError, EOFError, multiprocessing.AuthenticationError):  # whoever called is gone
+                connection = listener.accept()
+                threading.Thread(target=_answer_worker, args=(connection,), daemon=True).start()
+
+
+def _answer_worker(connection: Connection) -> None:
+    with connection, suppress(OSError, EOFError):
+        while True:
+            function, args = connection.recv()
+            try:
+                answer = True, function(*args)
+            except Exception as error:
+                answer = False, error
+            connection.send(answer)
 
 
 _gc_lock = threading.Lock()

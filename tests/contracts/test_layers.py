@@ -29,6 +29,7 @@ ORDER = (
         "trust_remote_code",
         "folder",
         "executor",
+        "shared_memory",
     ),
     ("english.inflection", "english.word_lists"),  # schemas need these
     ("scene", "schema", "schemas", "scene_table", "edit", "answer"),

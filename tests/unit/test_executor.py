@@ -1,13 +1,15 @@
 """Executor: results in order, and a process that is left as it was found."""
 
 import gc
+import os
+import threading
 from collections import deque
 from contextlib import closing
 
 import pytest
 
 from shiftscope.errors import UserError
-from shiftscope.executor import GC_THRESHOLD, LocalExecutor
+from shiftscope.executor import GC_THRESHOLD, LocalExecutor, call_in_parent
 
 
 def test_results_come_in_order_and_cycles_are_looked_for_less_meanwhile():
@@ -44,3 +46,34 @@ def test_what_is_urgent_goes_first(workers):
             urgent.append(-100)
     assert sorted(done) == [-100, *range(-9, 0)]
     assert done.index(-100) < done.index(-1)
+
+
+def name_process(word):
+    return word, os.getpid(), call_in_parent(os.getpid)
+
+
+def fail_in_parent(_):
+    call_in_parent(refuse_all, "no GPU here")
+
+
+def refuse_all(why):
+    raise UserError(why)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_workers_have_things_done_by_their_parent(workers):
+    before = set(threading.enumerate())
+    with closing(LocalExecutor(workers).map(name_process, "abcdef", ahead=6)) as found:
+        rows = list(found)
+    assert [word for word, *_ in rows] == list("abcdef")
+    assert {parent for *_, parent in rows} == {os.getpid()}
+    assert (os.getpid() in {own for _, own, _ in rows}) == (workers == 1)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_fails_there_fails_in_the_worker(workers, refuses):
+    with refuses("no GPU here"), closing(LocalExecutor(workers).map(fail_in_parent, range(2), ahead=2)) as found:
+        list(found)

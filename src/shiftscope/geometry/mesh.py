@@ -6,8 +6,10 @@ Libraries of mathematics differ in the last place of a sine; a scene is accepted
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
+from itertools import islice
 from math import fmod
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +64,7 @@ _COS = (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600, -
 _REST = tuple(zip(_SIN[-2::-1], _COS[-2::-1], strict=True))
 
 
+@lru_cache(maxsize=1024)  # a body's turn is asked for several times
 def unit_circle(degrees: float) -> tuple[float, float]:
     """(cosine, sine) of an angle in degrees; exact at the multiples of 90."""
     turned = fmod(degrees, 360.0)
@@ -86,6 +89,25 @@ class SurfaceLook:
     color: tuple[int, int, int]
     material: str
     texture: str = "none"
+    number: int = field(init=False, repr=False, compare=False)  # in this process, the same for equal looks
+
+    def __post_init__(self) -> None:
+        key = (self.color, self.material, self.texture)
+        number = _look_numbers.get(key)
+        if number is None:
+            with _look_lock:
+                number = _look_numbers.setdefault(key, len(_look_numbers))
+        object.__setattr__(self, "number", number)
+
+
+_look_numbers: dict[tuple[tuple[int, int, int], str, str], int] = {}
+_look_lock = Lock()
+
+
+def list_known_looks(first: int) -> list[SurfaceLook]:
+    """All looks that this process has met, from a number on: what is computed of a look need be computed once."""
+    with _look_lock:
+        return [SurfaceLook(*key) for key in islice(_look_numbers, first, None)]
 
 
 @dataclass(frozen=True, slots=True)

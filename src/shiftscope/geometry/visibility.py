@@ -249,31 +249,6 @@ def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
     return boxes, visible
 
 
-def measure_numbers(mask: Bytes, numbers: Bytes, counts: Sequence[int]) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:
-    """The part boxes and visible pixels of `Visibility`, read off its two masks; each object has so many parts."""
-    starts = np.array([0, *accumulate(counts)], np.int32)
-    boxes, visible = np.zeros((starts[-1], 4), np.int32), np.zeros(starts[-1], np.int32)
-    _measure_numbers(mask, numbers, starts, boxes, visible)
-    merged = _merge_boxes(boxes, visible, np.arange(starts[-1], dtype=np.int32), int(starts[-1]))
-    part_boxes, part_visible = (tuple(rows[a:b] for a, b in pairwise(starts.tolist())) for rows in merged)
-    return part_boxes, part_visible
-
-
-@exact
-def _measure_numbers(mask: Bytes, numbers: Bytes, starts: Ints, boxes: Ints, counts: Ints) -> None:
-    """For each part its pixels and its first and last column and row."""
-    for y in range(mask.shape[0]):
-        for x in range(mask.shape[1]):
-            if numbers[y, x] > 0:
-                s = starts[mask[y, x] - 1] + numbers[y, x] - 1
-                if counts[s] == 0:
-                    boxes[s, 0], boxes[s, 1], boxes[s, 2] = x, y, x
-                boxes[s, 0] = min(boxes[s, 0], x)
-                boxes[s, 2] = max(boxes[s, 2], x)
-                boxes[s, 3] = y
-                counts[s] += 1
-
-
 def draw_buffer(stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:
     """The visibility buffer of an image."""
     buffer = np.zeros((size[1], size[0] * len(samples)), np.int64)

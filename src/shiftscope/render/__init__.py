@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError, unknown
+from ..geometry.layout import Layout
+from ..geometry.visibility import Visibility
 from ..scene import Scene
 
 if TYPE_CHECKING:
@@ -50,6 +52,9 @@ class Renderer(Protocol):
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
         """The images of the scenes, in order; size is width and height in pixels."""
 
+    def measure(self, layouts: Sequence[Layout]) -> Sequence[Visibility]:
+        """What is seen of each layout: the same counts and boxes on every device; masks may be left out."""
+
     # For training, where many processes make scenes and one draws them.
 
     @property
@@ -74,9 +79,11 @@ def open_renderer(device: str = CPU, *, workers: int | None = None) -> Renderer:
     return GpuRenderer(device)
 
 
-def split_batches(scenes: Sequence[Scene], size: tuple[int, int]) -> Iterator[Sequence[Scene]]:
+def split_batches(
+    scenes: Sequence[Scene], size: tuple[int, int], pixels: int = BATCH_PIXELS
+) -> Iterator[Sequence[Scene]]:
     """As many scenes of that size at a time as are drawn together."""
-    together = max(1, BATCH_PIXELS // (size[0] * size[1]))
+    together = max(1, pixels // (size[0] * size[1]))
     for start in range(0, len(scenes), together):
         yield scenes[start : start + together]
 

@@ -86,16 +86,19 @@ def project_ground(camera: Doubles, x: Floats, y: Floats, depth: Floats) -> None
             depth[row, column] = far
 
 
-def find_windows(view: Doubles, lumps: Floats, size: tuple[int, int]) -> Longs:
-    """[lump, left top right bottom], in cells of half the image's resolution: where each darkens the ground."""
-    v = view.copy()
-    v[12:15] /= 2
+def find_windows(views: Doubles, lumps: Floats, size: tuple[int, int]) -> Longs:
+    """[lump, left top right bottom], in cells of half the image's resolution: where each darkens the ground.
+
+    A view of all, or of each lump, as `Camera.pack` gives it.
+    """
+    v = np.atleast_2d(views).T[:, :, None]
+    focal, cx, cy = v[12:15] / 2
     signs = np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)], np.float64)
     x, y, reach = (lumps[:, k, None].astype(np.float64) for k in (0, 1, 7))
     dx, dy, dz = x + signs[:, 0] * reach - v[0], y + signs[:, 1] * reach - v[1], -v[2]
     depth = np.maximum(-(dx * v[9] + dy * v[10] + dz * v[11]), 1.0)
-    px = v[13] + v[12] / depth * (dx * v[3] + dy * v[4])
-    py = v[14] - v[12] / depth * (dx * v[6] + dy * v[7] + dz * v[8])
+    px = cx + focal / depth * (dx * v[3] + dy * v[4])
+    py = cy - focal / depth * (dx * v[6] + dy * v[7] + dz * v[8])
     first, last = np.stack([px.min(1), py.min(1)], axis=1), np.stack([px.max(1), py.max(1)], axis=1)
     whole = np.concatenate([np.trunc(first), np.trunc(last) + 1], axis=1)
     found: Longs = np.clip(whole, 0, 2 * ((size[0] + 1) // 2, (size[1] + 1) // 2)).astype(np.int64)

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from ..geometry.camera import Camera
-from ..geometry.mesh import Body, Mesh, SceneMesh, SurfaceLook
+from ..geometry.mesh import Body, Mesh, SceneMesh
 from ..geometry.visibility import FOUR, GUARD, NEARNESS, SNAP, Buffer, draw_triangles, snap
 from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
 from . import lighting, reflect, surface
@@ -31,16 +31,17 @@ def pack_traits(bodies: Sequence[Body]) -> Floats:
     they see nearly the same: it has many edges, and each point costs. A group is any number that equal looks
     of a body share.
     """
-    rows = []
-    for number, body in enumerate(bodies):
-        fine = len(body.mesh.parts) > 1
-        groups: dict[SurfaceLook, int] = {}
-        for look in body.looks:
-            group = groups.setdefault(look, len(groups)) + 256 * number
-            metal = look.material == "metal"
-            edge = EDGE if metal else SOFT_EDGE if fine else 0.0
-            rows.append((float(group), edge, (FINE_BEND if fine else BEND) if metal else 0.0, float(fine)))
-    return np.array(rows, np.float32).reshape(-1, 4)
+    surfaces = [len(body.looks) for body in bodies]
+    fine = np.repeat([len(body.mesh.parts) > 1 for body in bodies], surfaces)
+    metal = surface.find_look_rows(bodies)[:, 3] > 0
+    numbers = np.array([look.number for body in bodies for look in body.looks], np.int64)
+    whose = np.repeat(np.arange(len(bodies)), surfaces)
+    out = np.empty((len(numbers), 4), np.float32)
+    out[:, 0] = np.unique(whose << 32 | numbers, return_inverse=True)[1]
+    out[:, 1] = np.where(metal, EDGE, np.where(fine, SOFT_EDGE, 0.0))
+    out[:, 2] = np.where(metal, np.where(fine, FINE_BEND, BEND), 0.0)
+    out[:, 3] = fine
+    return out
 
 
 @cache

@@ -6,15 +6,15 @@ where it is thin or winged.
 
 from collections.abc import Sequence
 from functools import cache
-from math import pi, sqrt
+from itertools import groupby
+from math import pi
 from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.mesh import Body, Mesh, unit_circle, volume
+from ..geometry.mesh import Body, Mesh, unit_circle
 from ..kernels import Doubles, Floats, Ints, Longs
-from ..scene import Vector
-from .image import srgb_to_linear
+from .surface import find_look_rows
 
 MOST_BOXES = 5  # boxes
 GAIN = 0.06  # of the volume of the box around it all: what cutting one box in two must save
@@ -55,13 +55,6 @@ def fit_boxes(mesh: Mesh) -> MeshBoxes:
         solid.append(min(1.0, float(np.sum(areas[box] * np.abs(normals[box, axis])) / 2 / face)))
         shares.append(np.bincount(surface[box], areas[box], len(mesh.parts)))
     return MeshBoxes((low + high) / 2, halves, np.array(solid), np.array(shares))
-
-
-@cache
-def mean_thickness(mesh: Mesh) -> float:
-    """Volume over surface, in the mesh's units: small for what is made of tubes and sheets."""
-    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
-    return float(abs(volume(mesh)) / (np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2))
 
 
 def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
@@ -115,75 +108,107 @@ class ProxyShapes(NamedTuple):
     # radius of the ball around it; the third half-side is also that of a ball that hides as much sky
     blocks: Floats  # [block, the same 13 numbers, how solid it is], body after body: what metal mirrors
     first: Longs  # [body + 1], where the blocks of a body begin
-    lumps: Floats  # [lump, centre(3) squared-radius color(3) reach]: what darkens the ground
+    lumps: Floats  # [lump, centre(3) squared-radius color(3) reach], body after body: what darkens the ground
+    lump_counts: Longs  # [body], how many lumps it is
 
 
-Row = tuple[float, ...]
-BodyProxies = tuple[Row, list[Row], list[Row]]  # the row of a body, those of its blocks, and its lumps
-
-
-def build_proxies(bodies: tuple[Body, ...]) -> ProxyShapes:
+def build_proxies(bodies: Sequence[Body]) -> ProxyShapes:
     """Solids stand in for themselves, all else for itself by its blocks."""
-    rows: list[Row] = []
-    blocks: list[Row] = []
-    lumps: list[Row] = []
-    first = [0]
-    for body in bodies:
-        row, own, heaps = _solid_proxy(body) if body.mesh.name in KINDS else _box_proxies(body, fit_boxes(body.mesh))
-        rows.append(row)
-        blocks += own
-        lumps += heaps
-        first.append(len(blocks))
-    return ProxyShapes(
-        np.array(rows, np.float32).reshape(-1, 13),
-        np.array(blocks, np.float32).reshape(-1, 14),
-        np.array(first, np.int64),
-        np.array(lumps, np.float32).reshape(-1, 8),
+    made = [
+        (_solid_proxies if solid else _box_proxies)(list(some))
+        for solid, some in groupby(bodies, lambda body: body.mesh.name in KINDS)
+    ]
+    rows, blocks, lumps = (
+        np.concatenate([np.empty((0, width), np.float32), *(one[k] for one in made)])
+        for k, width in enumerate((13, 14, 8))
     )
+    counts, heaps = (np.concatenate([np.empty(0, np.int64), *(one[k] for one in made)]) for k in (3, 4))
+    return ProxyShapes(rows, blocks, np.cumsum(np.append(0, counts)), lumps, heaps)
 
 
-def _solid_proxy(body: Body) -> BodyProxies:
-    middle, half = (v * body.scale for v in _bounding_box(body.mesh))
-    kind = KINDS[body.mesh.name]
-    ball = half[2] * half[2] if kind == KINDS["sphere"] else float(np.sum(half * half))
-    turn = unit_circle(body.rotation)
-    row = (kind, *_to_world(body, turn, middle.tolist()), *half, *turn, *srgb_to_linear(body.looks[0].color), ball)
-    square = float(np.float32(row[6])) ** 2
-    return row, [(*row, 1.0)], [(*row[1:4], square, *row[9:12], REACH * max(row[4:7]))]
+# Rows of bodies, of their blocks, of lumps; and how many blocks and lumps each body is.
+BodyProxies = tuple[Floats, Floats, Floats, Longs, Longs]
 
 
-def _box_proxies(body: Body, blocks: MeshBoxes) -> BodyProxies:
-    colors = np.array([srgb_to_linear(look.color) for look in body.looks])
-    paint = (blocks.areas @ colors / blocks.areas.sum(1, keepdims=True)).tolist()
-    turn = unit_circle(body.rotation)
-    own, lumps = [], []
-    sky = 0.0
-    middles, halves = ((v * body.scale).tolist() for v in (blocks.middles, blocks.halves))
-    for middle, (hx, hy, hz), solid, color in zip(middles, halves, blocks.solid.tolist(), paint, strict=True):
-        sky += solid * (hx * hy + hy * hz + hz * hx) * 2 / pi
-        if solid >= SHOWN:
-            ball = hx * hx + hy * hy + hz * hz
-            own.append((BOX, *_to_world(body, turn, middle), hx, hy, hz, *turn, *color, ball, solid))
-        many = max(1, round(max(hx, hy) / min(hx, hy) / LONG))
-        square = solid * 4 * hx * hy / many / pi
-        for k in range(many):
-            shift = (2 * k + 1) / many - 1
-            heap = (middle[0] + shift * hx * (hx > hy), middle[1] + shift * hy * (hx <= hy), middle[2])
-            lumps.append((*_to_world(body, turn, heap), square, *color, REACH * sqrt(square)))
-    middle, (hx, hy, hz) = ((v * body.scale).tolist() for v in _bounding_box(body.mesh))
+def _solid_proxies(bodies: Sequence[Body]) -> BodyProxies:
+    poses = pack_poses(bodies)
+    whole = (
+        np.array([_bounding_box(body.mesh) for body in bodies]) * poses[:, 3, None, None]
+    )  # [body, middle half, xyz]
+    kinds = np.array([KINDS[body.mesh.name] for body in bodies])
+    middles, halves = whole[:, 0], whole[:, 1]
+    ball = np.where(kinds == KINDS["sphere"], halves[:, 2] * halves[:, 2], (halves * halves).sum(1))
+    centres, colors = _to_world(poses, middles), find_look_rows(bodies)[:, :3]
+    rows = np.column_stack([kinds, centres, halves, poses[:, 4:], colors, ball]).astype(np.float32)
+    square = rows[:, 6] * rows[:, 6]
+    lumps = np.column_stack([centres, square, colors, REACH * halves.max(1)]).astype(np.float32)
+    ones = np.ones(len(rows), np.int64)
+    return rows, np.column_stack([rows, ones]).astype(np.float32), lumps, ones, ones
+
+
+def _box_proxies(bodies: Sequence[Body]) -> BodyProxies:
+    fitted = [fit_boxes(body.mesh) for body in bodies]
+    counts = np.array([len(boxes.solid) for boxes in fitted])
+    whose = np.repeat(np.arange(len(bodies)), counts)
+    poses = pack_poses(bodies)
+    middles, halves = (
+        np.concatenate([getattr(boxes, name) for boxes in fitted]) * poses[whose, 3:4] for name in ("middles", "halves")
+    )
+    solid = np.concatenate([boxes.solid for boxes in fitted])
+    colors = np.split(np.ascontiguousarray(find_look_rows(bodies)[:, :3]), np.cumsum([len(b.looks) for b in bodies]))
+    paint = np.concatenate(
+        [boxes.areas @ own / boxes.areas.sum(1, keepdims=True) for boxes, own in zip(fitted, colors, strict=False)]
+    )
+    hx, hy, hz = halves.T
+    # what metal mirrors
+    shown = solid >= SHOWN
     ball = hx * hx + hy * hy + hz * hz
-    row = (MANY, *_to_world(body, turn, middle), hx, hy, sqrt(sky), *turn, *paint[0], ball)
-    return row, own, lumps
-
-
-def _to_world(body: Body, turn: tuple[float, float], middle: Sequence[float]) -> Vector:
-    """A point of the mesh, already scaled, in the world."""
-    cosine, sine = turn
-    return (
-        body.position[0] + middle[0] * cosine - middle[1] * sine,
-        body.position[1] + middle[0] * sine + middle[1] * cosine,
-        body.position[2] + middle[2],
+    turns = poses[whose, 4:]
+    blocks = np.column_stack(
+        [np.full(len(solid), BOX), _to_world(poses[whose], middles), halves, turns, paint, ball, solid]
+    )[shown]
+    # what darkens the ground
+    many = np.maximum(1, np.rint(np.maximum(hx, hy) / np.minimum(hx, hy) / LONG)).astype(np.int64)
+    square = solid * 4 * hx * hy / many / pi
+    of = np.repeat(np.arange(len(many)), many)
+    k = np.arange(len(of)) - np.repeat(np.cumsum(many) - many, many)
+    shift = (2 * k + 1) / many[of] - 1
+    heaps = middles[of]
+    heaps[:, 0] += shift * hx[of] * (hx > hy)[of]
+    heaps[:, 1] += shift * hy[of] * (hx <= hy)[of]
+    lumps = np.column_stack([_to_world(poses[whose[of]], heaps), square[of], paint[of], REACH * np.sqrt(square[of])])
+    # each as a whole
+    sky = np.bincount(whose, solid * (hx * hy + hy * hz + hz * hx) * 2 / pi)
+    whole = (
+        np.array([_bounding_box(body.mesh) for body in bodies]) * poses[:, 3, None, None]
+    )  # [body, middle half, xyz]
+    (wx, wy, wz), first = whole[:, 1].T, np.cumsum(counts) - counts
+    rows = np.column_stack(
+        [
+            *(np.full(len(bodies), MANY), _to_world(poses, whole[:, 0]), wx, wy, np.sqrt(sky), poses[:, 4:]),
+            *(paint[first], wx * wx + wy * wy + wz * wz),
+        ]
     )
+    in_blocks, in_lumps = (np.bincount(kept, minlength=len(bodies)) for kept in (whose[shown], whose[of]))
+    return rows.astype(np.float32), blocks.astype(np.float32), lumps.astype(np.float32), in_blocks, in_lumps
+
+
+def pack_poses(bodies: Sequence[Body]) -> Doubles:
+    """[body, position(3) scale cosine sine]."""
+    poses = [(*b.position, b.scale, *unit_circle(b.rotation)) for b in bodies]
+    return np.array(poses, np.float64).reshape(-1, 6)
+
+
+def _to_world(poses: Doubles, points: Doubles) -> Doubles:
+    """Points of meshes, already scaled, in the world; a pose for each."""
+    x, y, z = points.T
+    cosine, sine = poses[:, 4], poses[:, 5]
+    return np.column_stack([poses[:, 0] + x * cosine - y * sine, poses[:, 1] + x * sine + y * cosine, poses[:, 2] + z])
+
+
+def _bound_bodies(bodies: Sequence[Body], poses: Doubles) -> Doubles:
+    """[body, middle half, xyz] of the box around each mesh, scaled."""
+    return np.array([_bounding_box(body.mesh) for body in bodies]) * poses[:, 3, None, None]
 
 
 @cache

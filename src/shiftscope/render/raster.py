@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import unknown
 from ..geometry.camera import SIZE, Camera, camera_of, check_size
+from ..geometry.layout import Layout, measure_layouts
 from ..geometry.mesh import SceneMesh, bodies_of, build_scene_mesh
 from ..geometry.visibility import (
     CENTRE,
@@ -118,6 +119,9 @@ class CpuRenderer:
                     layer: plane[i] if plane is not None else None for layer, plane in planes.items()
                 }
                 yield Rendered(**drawn | {name: getattr(batch, name)[i] for name in COUNTED})
+
+    def measure(self, layouts: Sequence[Layout]) -> Sequence[Visibility]:
+        return measure_layouts(layouts)
 
     def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> Sequence[Scene]:
         return scenes

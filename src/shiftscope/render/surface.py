@@ -5,12 +5,11 @@ from functools import cache
 
 import numpy as np
 
-from ..geometry.mesh import Body, SurfaceLook, unit_circle
+from ..geometry.mesh import Body, Mesh, SurfaceLook, list_known_looks, unit_circle, volume
 from ..geometry.visibility import NEARNESS
 from ..kernels import Doubles, Floats, Ints, Real, fast
 from ..scene import Vector
 from .image import srgb_to_linear
-from .proxies import mean_thickness
 
 LARGEST = 2147483520.0  # float that fits a signed integer
 LIFT = 0.07  # points are lifted off their surface by this before they look for the lamp
@@ -184,10 +183,21 @@ SLENDER = (0.5, 25.0)  # what is made of tubes and sheets has a finer one: a sha
 
 def pack_looks(bodies: Sequence[Body]) -> Floats:
     """[surface, rgb metal pattern ink(3)]; colours are linear."""
-    return np.array([_pack_look(look) for body in bodies for look in body.looks], np.float32).reshape(-1, 8)
+    return find_look_rows(bodies).astype(np.float32)
 
 
-@cache
+def find_look_rows(bodies: Sequence[Body]) -> Doubles:
+    """The same in doubles, each look computed once."""
+    numbers = np.array([look.number for body in bodies for look in body.looks], np.int64)
+    if len(_look_rows[0]) <= numbers.max(initial=-1):
+        new = [_pack_look(look) for look in list_known_looks(len(_look_rows[0]))]
+        _look_rows[0] = np.concatenate([_look_rows[0], new])
+    return _look_rows[0][numbers]
+
+
+_look_rows: list[Doubles] = [np.empty((0, 8))]  # by the numbers of looks
+
+
 def _pack_look(look: SurfaceLook) -> tuple[float, ...]:
     color = srgb_to_linear(look.color)
     return (*color, float(look.material == "metal"), PATTERNS[look.texture], *ink_color(color))
@@ -202,6 +212,13 @@ def ink_color(color: Vector) -> Vector:
     light = min(LIGHT, MOST * most)
     r, g, b = (light * (WHITE + (1.0 - WHITE) * c / most) if most else 0.0 for c in color)
     return (r, g, b)
+
+
+@cache
+def mean_thickness(mesh: Mesh) -> float:
+    """Volume over surface, in the mesh's units: small for what is made of tubes and sheets."""
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    return float(abs(volume(mesh)) / (np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2))
 
 
 def texture_frames(bodies: Sequence[Body]) -> Floats:

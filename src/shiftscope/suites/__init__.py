@@ -27,6 +27,7 @@ from ..store.dataset import Dataset
 from ..store.image import StoredImage
 from ..store.manifest import DatasetInfo, MakeCommand, format_size_option, read_manifest
 from ..store.shard import SharedImages
+from ..world import Sampling, finish_scenes
 from .study import Study, list_studies, load_study
 
 DEVICE = "device"  # in a stored spec: where the pictures were drawn, unless on the CPU
@@ -241,9 +242,18 @@ class Suite(Generic[S]):
         """How many images of shard k `sample_scenes` and `draw` give one by one; 0: `sample` makes it as a whole."""
         return len(spec.shard_range(split, k))
 
-    def sample_scenes(self, spec: S, split: str, k: int, places: range, inputs: Any = None) -> Sequence[Scene]:
-        """Scenes of shard k, each a function of its place in it."""
-        raise NotImplementedError
+    def begin_scenes(self, spec: S, split: str, k: int, places: range, inputs: Any = None) -> Sequence[Sampling] | None:
+        """Scenes of shard k, each a function of its place in it, in the making; None where none is sampled."""
+        return None
+
+    def sample_scenes(
+        self, spec: S, split: str, k: int, places: range, inputs: Any = None, *, device: str = CPU
+    ) -> Sequence[Scene]:
+        """The same finished; a GPU looks at many together, and sees the same."""
+        begun = self.begin_scenes(spec, split, k, places, inputs)
+        if begun is None:
+            raise NotImplementedError
+        return finish_scenes(begun, open_renderer(device).measure)
 
     def ask(
         self, spec: S, split: str, k: int, scenes: Sequence[Scene], inputs: Any = None, *, grounding: bool = False
@@ -272,9 +282,10 @@ class Suite(Generic[S]):
     def make_images(
         self, spec: Mapping[str, Any], split: str, k: int, places: range, inputs: Any = None
     ) -> Sequence[StoredImage]:
-        own = self.spec.of(spec)
-        plan = ShardPlan(self.sample_scenes(own, split, k, places, inputs), ())
-        return self.draw(own, split, plan, inputs, spec.get(DEVICE, CPU))
+        own, device = self.spec.of(spec), spec.get(DEVICE, CPU)
+        on = {} if device == CPU else {"device": device}
+        plan = ShardPlan(self.sample_scenes(own, split, k, places, inputs, **on), ())
+        return self.draw(own, split, plan, inputs, device)
 
     def make_shard(
         self,

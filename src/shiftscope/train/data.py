@@ -208,8 +208,9 @@ def gather_split(
     size = min(each) if split == TRAIN else each[index]
     if not isinstance(data, SuiteTrainingData):
         return _read_stored(data, split, size, stages, device, workers, share, tell)
-    most = size if _want(stages, IMAGES) else None
-    source = replace(data.source(split, _want(stages, PROGRAMS, ANSWERS)), index=index, of=of, most=most)
+    asked, drawn = _want(stages, PROGRAMS, ANSWERS), _want(stages, IMAGES)
+    how: dict[str, Any] = {"most": size, "device": device} if drawn else {}
+    source = replace(data.source(split, asked), index=index, of=of, **how)
     return _make_split(source, size, stages, split != TRAIN, device, workers, tell)
 
 

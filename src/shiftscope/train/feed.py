@@ -7,18 +7,20 @@ callers that want little besides the images.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+import pickle
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from functools import cached_property, partial
+from itertools import chain
+from math import gcd
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..errors import UserError, unknown
 from ..executor import LocalExecutor
 from ..question import Question
 from ..registry import SUITES
-from ..render import Renderer, open_renderer
+from ..render import CPU, Renderer, open_renderer
 from ..scene import Scene
 from ..suites import load_suite, load_suites
 
@@ -26,13 +28,17 @@ if TYPE_CHECKING:
     from ..render.gpu.raster import GpuImages
 
 T = TypeVar("T")
+P = TypeVar("P")
 SceneQuestions = tuple[tuple[Scene, tuple[Question, ...]], ...]
 Summarize = Callable[[SceneQuestions], T]
 BLOCKS_AHEAD = 2  # blocks made ahead for each worker
 
 
 class SceneSource(Protocol):
-    """Scenes with their questions, block by block; each block a function of its number alone. Picklable."""
+    """Scenes with their questions, block by block; each block a function of its number alone. Picklable.
+
+    All blocks but the last are of one length.
+    """
 
     @property
     def size(self) -> tuple[int, int]: ...  # of the images
@@ -50,6 +56,7 @@ class SuiteSource:
     index: int = 0  # of the process
     of: int = 1  # processes
     most: int | None = None  # images
+    device: str = CPU  # that looks at layouts: scenes are the same on every one
 
     def __post_init__(self) -> None:
         if self.suite not in SUITES.names() or not load_suite(self.suite).trainable:
@@ -68,11 +75,13 @@ class SuiteSource:
 
     def block(self, k: int) -> SceneQuestions:
         left = None if self.most is None else self.most - k * self.spec.shard  # the blocks before are full
-        plan = load_suite(self.suite).sample(self.spec, self.split, self.index + k * self.of)
-        by_scene: dict[str, list[Question]] = {s.id: [] for s in plan.scenes}
-        for question in plan.questions:
+        suite, place = load_suite(self.suite), (self.spec, self.split, self.index + k * self.of)
+        on: dict[str, Any] = {} if self.device == CPU else {"device": self.device}
+        scenes = suite.sample_scenes(*place, range(suite.count_images(*place)), **on)
+        by_scene: dict[str, list[Question]] = {s.id: [] for s in scenes}
+        for question in suite.ask(*place, scenes):
             by_scene[question.scenes[0]].append(question)
-        return tuple((s, tuple(by_scene[s.id])) for s in plan.scenes[:left])
+        return tuple((s, tuple(by_scene[s.id])) for s in scenes[:left])
 
 
 def list_trainable_suites() -> list[str]:
@@ -80,12 +89,23 @@ def list_trainable_suites() -> list[str]:
     return [name for name, suite in load_suites().items() if suite.trainable]
 
 
-class FeedBatch(NamedTuple):
-    """Images on the device, and what they show."""
+class FeedBatch:
+    """Images on the device, and what they show, which is unpacked when somebody asks for it."""
 
-    images: GpuImages
-    scenes: tuple[Scene, ...]
-    questions: tuple[tuple[Question, ...], ...]  # [image]
+    def __init__(self, images: GpuImages, packed: Sequence[bytes]) -> None:
+        self.images, self._packed = images, packed
+
+    @cached_property
+    def _rows(self) -> list[tuple[Scene, tuple[Question, ...]]]:
+        return [row for rows in map(pickle.loads, self._packed) for row in rows]
+
+    @property
+    def scenes(self) -> tuple[Scene, ...]:
+        return tuple(scene for scene, _ in self._rows)
+
+    @property
+    def questions(self) -> tuple[tuple[Question, ...], ...]:  # [image]
+        return tuple(questions for _, questions in self._rows)
 
 
 class Feed:
@@ -99,11 +119,16 @@ class Feed:
         self.source, self.batch, self.renderer, self.workers = source, batch, open_renderer(device), workers
 
     def __iter__(self) -> Iterator[FeedBatch]:
-        with closing(_send_packs(self.source, tuple, 1, self.renderer, self.workers)) as sent:
-            while some := list(islice(sent, self.batch)):
-                scenes, questions = zip(*(row for _, rows in some for row in rows), strict=True)
-                images = self.renderer.render_packs([pack for pack, _ in some], self.source.size)
-                yield FeedBatch(images, scenes, questions)
+        task = partial(_pack_aligned, self.source, self.batch, self.renderer)
+        waiting: list[tuple[Any, int, bytes]] = []
+        with closing(_send_packs(task, self.source.blocks(), self.workers)) as sent:
+            for piece in chain(sent, (None,)):
+                if piece is not None:
+                    waiting.append(piece)
+                if waiting and (piece is None or sum(count for _, count, _ in waiting) == self.batch):
+                    packs, _, rows = zip(*waiting, strict=True)
+                    waiting = []
+                    yield FeedBatch(self.renderer.render_packs(packs, self.source.size), rows)
 
 
 def render_source(
@@ -117,7 +142,8 @@ def render_source(
     renderer = open_renderer(device)
     batch = renderer.batch if batch is None else batch
     _check_batch(batch)
-    with closing(_send_packs(source, summarize, batch, renderer, workers)) as sent:
+    task = partial(_pack_block, source, summarize, batch, renderer)
+    with closing(_send_packs(task, source.blocks(), workers)) as sent:
         for pack, summary in sent:
             yield renderer.render_packs([pack], source.size), summary
 
@@ -126,7 +152,7 @@ def summarize_source(
     source: SceneSource, summarize: Summarize[T], *, workers: int
 ) -> Generator[tuple[None, T], None, None]:
     """The same without images, block by block."""
-    return _send_packs(source, summarize, 0, None, workers)
+    return _send_packs(partial(_summarize_block, source, summarize), source.blocks(), workers)
 
 
 def _check_batch(batch: int) -> None:
@@ -134,25 +160,31 @@ def _check_batch(batch: int) -> None:
         raise UserError(f"a batch of {batch} images cannot be drawn; give at least 1")
 
 
-def _send_packs(
-    source: SceneSource, summarize: Summarize[T], most: int, renderer: Renderer | None, workers: int
-) -> Generator[tuple[Any, T], None, None]:
-    """Images on their way to where they are drawn, as the renderer packs them, each pack with its summary.
-
-    Without a renderer, the summary of each block.
-    """
-    task = partial(_pack_block, source, summarize, most, renderer)
-    with closing(LocalExecutor(workers).map(task, range(source.blocks()), BLOCKS_AHEAD * workers)) as blocks:
-        for block in blocks:
+def _send_packs(task: Callable[[int], list[P]], blocks: int, workers: int) -> Generator[P, None, None]:
+    """What a task makes of each block, in order."""
+    with closing(LocalExecutor(workers).map(task, range(blocks), BLOCKS_AHEAD * workers)) as made:
+        for block in made:
             yield from block
 
 
 def _pack_block(
-    source: SceneSource, summarize: Summarize[T], most: int, renderer: Renderer | None, k: int
+    source: SceneSource, summarize: Summarize[T], most: int, renderer: Renderer, k: int
 ) -> list[tuple[Any, T]]:
-    """A block in packs of at most so many images."""
+    """A block as the renderer packs it, in pieces of at most so many images, each with its summary."""
+    return [(renderer.pack([s for s, _ in some], source.size), summarize(some)) for some in _cut(source.block(k), most)]
+
+
+def _pack_aligned(source: SceneSource, batch: int, renderer: Renderer, k: int) -> list[tuple[Any, int, bytes]]:
+    """The same in pieces that fill batches without a rest; all blocks but the last are of one length."""
     block = source.block(k)
-    if renderer is None:
-        return [(None, summarize(block))]
-    pieces = [block[start : start + most] for start in range(0, len(block), most)]
-    return [(renderer.pack([scene for scene, _ in some], source.size), summarize(some)) for some in pieces]
+    most = 1 if k == source.blocks() - 1 else gcd(batch, len(block))
+    pieces = _cut(block, most)
+    return [(renderer.pack([s for s, _ in some], source.size), len(some), pickle.dumps(some, 5)) for some in pieces]
+
+
+def _summarize_block(source: SceneSource, summarize: Summarize[T], k: int) -> list[tuple[None, T]]:
+    return [(None, summarize(source.block(k)))]
+
+
+def _cut(block: SceneQuestions, most: int) -> list[SceneQuestions]:
+    return [block[start : start + most] for start in range(0, len(block), most)]

@@ -4,7 +4,7 @@ A world with a vocabulary of its own is named like its schema (`schemas/NAME.py`
 `geometry/shapes/NAME.py`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import UserError
 from ..geometry.camera import BASE_POSITION, Camera
+from ..geometry.layout import Layout, Measure, measure_layouts
 from ..geometry.mesh import Body
 from ..geometry.visibility import Visibility
 from ..registry import WORLDS
@@ -19,6 +20,25 @@ from ..scene import Notes, Object, Relation, Scene, Vector, derive_relations
 from ..schema import Schema
 
 LAMPS = 3  # whose positions are jittered
+
+
+Sampling = Generator[Layout, Visibility, Scene]  # a scene in the making: yields a layout, gets what is seen of it
+
+
+def finish_scenes(begun: Sequence[Sampling], measure: Measure = measure_layouts) -> list[Scene]:
+    """The scenes, which do not depend on each other; their layouts are looked at together."""
+    made: dict[int, Scene] = {}
+    waiting = {k: next(one) for k, one in enumerate(begun)}
+    while waiting:
+        for k, seen in zip(list(waiting), measure(list(waiting.values())), strict=True):
+            try:
+                waiting[k] = begun[k].send(seen)
+            except StopIteration as stopped:
+                made[k] = stopped.value
+                del waiting[k]
+    return [made[k] for k in range(len(begun))]
+
+
 RngPath = tuple[str, int, str, int]  # of a scene: world, seed, split, index
 
 

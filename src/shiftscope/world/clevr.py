@@ -12,14 +12,14 @@ import numpy as np
 from ..errors import UserError
 from ..geometry.camera import SIZE
 from ..geometry.footprint import place_first_clear
-from ..geometry.mesh import bodies_of, build_scene_mesh, unit_circle
+from ..geometry.layout import Layout
+from ..geometry.mesh import unit_circle
 from ..geometry.shapes.clevr import BEVEL, SIZES, body
-from ..geometry.visibility import measure_visibility
 from ..kernels import Doubles
 from ..rng import derive
 from ..scene import Object, Scene
 from ..schemas.clevr import SCHEMA
-from . import World, build_scene, check_object_count, sample_setup
+from . import Sampling, World, build_scene, check_object_count, finish_scenes, sample_setup
 
 CLEARANCE = 0.03  # between two surfaces, in world units
 PLACEMENT_RULES = ("distance", "margin", "overlap")  # in the order they are checked
@@ -48,7 +48,12 @@ RULES = ClevrRules()
 
 
 def sample_scene(seed: int, split: str, index: int, rules: ClevrRules = RULES) -> Scene:
-    """The scene of that index; a UserError names the rule that could not be met.
+    """The scene of that index; a UserError names the rule that could not be met."""
+    return finish_scenes([begin_scene(seed, split, index, rules)])[0]
+
+
+def begin_scene(seed: int, split: str, index: int, rules: ClevrRules = RULES) -> Sampling:
+    """The same, for `finish_scenes`.
 
     How many objects there are is drawn once; where they do not fit, attributes and places are drawn anew,
     which as in CLEVR favours small objects in crowded scenes.
@@ -65,7 +70,7 @@ def sample_scene(seed: int, split: str, index: int, rules: ClevrRules = RULES) -
         if isinstance(placed, str):
             refused[placed] += 1
             continue
-        seen = measure_visibility(build_scene_mesh(bodies_of(Scene(placed, schema=SCHEMA))), camera, rules.size)
+        seen = yield Layout(placed, SCHEMA, camera, rules.size)
         if int(seen.visible.min()) >= least:
             return build_scene(path, SCHEMA, placed, seen, camera, lamps, rules.size)
         refused["pixels"] += 1

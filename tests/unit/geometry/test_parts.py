@@ -6,16 +6,10 @@ import pytest
 from shiftscope.geometry.camera import Camera
 from shiftscope.geometry.mesh import Body, Mesh, SurfaceLook, bodies_of, build_scene_mesh
 from shiftscope.geometry.shapes.superclevr import SIZES, load_vehicle, vehicle_names
-from shiftscope.geometry.visibility import (
-    list_parts,
-    measure_numbers,
-    measure_visibility,
-    name_parts,
-    number_parts,
-    part_labels,
-)
-from shiftscope.render.proxies import fit_boxes, mean_thickness
+from shiftscope.geometry.visibility import list_parts, measure_visibility, name_parts, part_labels
+from shiftscope.render.proxies import fit_boxes
 from shiftscope.render.raster import render
+from shiftscope.render.surface import mean_thickness
 from shiftscope.scene import Object, Part, Scene
 from shiftscope.schemas.superclevr import SCHEMA
 
@@ -123,16 +117,6 @@ def test_the_layer_of_parts_shows_every_part_of_every_object():
         assert (seen.part_visible[i] > 0).sum() > 5
         assert np.array_equal(images.part_boxes[0][i], seen.part_boxes[i])
     assert not images.parts[0][images.mask[0] == 0].any()
-
-
-def test_boxes_of_parts_read_off_the_masks_are_those_of_the_visibility_pass():
-    """What a GPU, which draws masks alone, says of parts."""
-    stage = build_scene_mesh(bodies_of(TWO))
-    seen = measure_visibility(stage, Camera(), (480, 320), numbers=number_parts(stage.bodies))
-    counts = [len(own) for own in name_parts(stage.bodies)]
-    boxes, visible = measure_numbers(seen.mask, seen.numbers, counts)
-    for found, known in ((boxes, seen.part_boxes), (visible, seen.part_visible)):
-        assert all(np.array_equal(a, b) for a, b in zip(found, known, strict=True))
 
 
 def test_listed_parts_are_among_all_parts():

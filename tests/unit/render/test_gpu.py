@@ -7,11 +7,12 @@ import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.geometry.camera import Camera, camera_of
+from shiftscope.geometry.layout import Layout, measure_layouts
 from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
 from shiftscope.geometry.visibility import measure_labels, name_parts, number_parts, part_labels
 from shiftscope.render import surface as texture
-from shiftscope.render.gpu.pack import DeviceMeshes, join_packs, mesh_facets, pack_batch, pack_scene
-from shiftscope.render.gpu.raster import GpuRenderer, check_device, render_batch, render_batch_on_cpu
+from shiftscope.render.gpu.pack import DeviceMeshes, join_packs, mesh_facets, pack_batch, pack_layouts
+from shiftscope.render.gpu.raster import WORTHWHILE, GpuRenderer, check_device, render_batch, render_batch_on_cpu
 from shiftscope.render.paint import pack_traits
 from shiftscope.render.proxies import build_proxies
 from shiftscope.render.raster import CpuRenderer
@@ -56,7 +57,7 @@ VEHICLE = scene_of(known_parts(SUV))
 
 def test_packing_holds_what_the_cpu_renderer_makes_of_a_scene():
     for scene in (SOLIDS, VEHICLE):
-        packed, stage = pack_scene(scene, (96, 64)), build_scene_mesh(bodies_of(scene))
+        packed, stage = pack_batch([scene], (96, 64)), build_scene_mesh(bodies_of(scene))
         assert np.array_equal(packed.looks, texture.pack_looks(stage.bodies))
         assert np.array_equal(packed.labels, part_labels(scene, stage.bodies))
         assert np.array_equal(packed.stand_ins, build_proxies(stage.bodies).bodies)
@@ -67,17 +68,32 @@ def test_packing_holds_what_the_cpu_renderer_makes_of_a_scene():
         assert np.array_equal(same, theirs[:, None, 0] == theirs[None, :, 0])
 
 
-def test_packing_can_number_every_part_of_an_object():
-    """The kernel that makes the mask of listed parts makes that of all parts from other labels."""
-    packed = pack_batch([SOLIDS, VEHICLE], (96, 64), numbered=True)
-    bodies = bodies_of(VEHICLE)
-    assert np.array_equal(packed.labels[-len(number_parts(bodies)) :], number_parts(bodies))
-    assert packed.listed.tolist() == [0, max(len(own) for own in name_parts(bodies))]  # rows that it counts in
+def test_packing_numbers_every_part_of_an_object():
+    two = scene_of(VEHICLE.objects[0], replace(VEHICLE.objects[0], position=(2.0, 2.0, 0.44)))
+    packed = pack_batch([SOLIDS, two], (96, 64))
+    bodies = bodies_of(two)
+    assert np.array_equal(packed.numbers[-len(number_parts(bodies)) :], number_parts(bodies))
+    many = len(name_parts(bodies)[0])
+    assert packed.number_first.tolist() == [0, 0, 0, many]
+    assert packed.numbered.tolist() == [0, 2 * many]
+
+
+def layouts_of(scenes, size):
+    return [Layout(scene.objects, scene.schema, camera_of(scene), size) for scene in scenes]
+
+
+def test_layouts_are_packed_as_their_scenes_are():
+    """Where things stand decides what is seen of them; nothing else travels."""
+    packed, whole = pack_layouts(layouts_of([SOLIDS, VEHICLE], (96, 64))), pack_batch([SOLIDS, VEHICLE], (96, 64))
+    assert packed.meshes == whole.meshes and packed.size == whole.size
+    for name in ("mesh_of", "image_of", "first", "poses", "surfaces", "numbers", "number_first", "numbered", "cameras"):
+        assert np.array_equal(getattr(packed, name), getattr(whole, name)), name
+    assert len(packed) == 2 and not len(packed.lamps) and not len(packed.looks)
 
 
 def test_windows_on_the_ground_hold_what_each_lump_darkens():
     for scene in (SOLIDS, VEHICLE):
-        packed = pack_scene(scene, (96, 64))
+        packed = pack_batch([scene], (96, 64))
         for lump, window in zip(packed.lumps.astype(float), packed.windows.tolist(), strict=True):
             corners = [(lump[0] + i * lump[7], lump[1] + j * lump[7], 0.0) for i in (-1, 1) for j in (-1, 1)]
             x, y, depth = camera_of(scene).project(corners, (48, 32)).T
@@ -95,19 +111,20 @@ def test_a_batch_is_its_scenes_one_after_another():
     assert both.listed.tolist() == [0, 2, 0]
     assert both.surfaces.tolist()[:3] == [0, 1, 2]
     assert len(both.labels) == len(both.looks) == 4 + len(both.meshes[2].parts)
-    again = join_packs([pack_batch([SOLIDS, VEHICLE], (96, 64)), pack_scene(SOLIDS, (96, 64))])
+    again = join_packs([pack_batch([SOLIDS, VEHICLE], (96, 64)), pack_batch([SOLIDS], (96, 64))])
     for field in fields(both):
-        if field.name not in ("size", "meshes"):
+        if field.name not in ("size", "meshes", "traits"):
             assert np.array_equal(getattr(both, field.name), getattr(again, field.name)), field.name
+    assert np.array_equal(both.traits[:, 1:], again.traits[:, 1:])  # groups are told apart within an image
 
 
 def test_batches_that_can_not_be_drawn():
     with pytest.raises(UserError, match="at least one scene"):
         pack_batch([])
     with pytest.raises(UserError, match="of one size"):
-        join_packs([pack_scene(SOLIDS, (96, 64)), pack_scene(SOLIDS, (64, 96))])
+        join_packs([pack_batch([SOLIDS], (96, 64)), pack_batch([SOLIDS], (64, 96))])
     with pytest.raises(UserError, match="255 objects do not fit a mask of bytes"):
-        pack_scene(Scene((BALL,) * 255, schema=CLEVR, notes=SOLIDS.notes))
+        pack_batch([Scene((BALL,) * 255, schema=CLEVR, notes=SOLIDS.notes)])
 
 
 def test_the_shelf_knows_where_the_meshes_of_a_batch_lie():
@@ -178,6 +195,14 @@ def test_a_gpu_draws_what_the_cpu_draws():
         for one, other in zip(drawn, CpuRenderer().render(scenes, ("mask", "parts"), size), strict=True):
             assert np.array_equal(one.parts, other.parts)
             assert all(map(np.array_equal, one.part_boxes, other.part_boxes))
+            assert all(map(np.array_equal, one.part_visible, other.part_visible))
+        layouts = layouts_of(scenes, size)
+        assert len(layouts) >= WORTHWHILE
+        for one, other in zip(GpuRenderer("cuda").measure(layouts), measure_layouts(layouts), strict=True):
+            assert np.array_equal(one.boxes, other.boxes) and np.array_equal(one.visible, other.visible)
+            assert all(map(np.array_equal, one.part_boxes, other.part_boxes))
+            assert all(map(np.array_equal, one.part_visible, other.part_visible))
+            assert len(one.part_boxes) == len(other.part_boxes) == len(other.visible)
     off = (ours.rgb.cpu().int() - theirs.rgb.int()).abs().amax(dim=3)
     assert float((off <= 1).float().mean()) >= 0.999
 

@@ -85,10 +85,11 @@ def body(thing: Object) -> Body:
             raise unknown("part", name, sorted({*mesh.parts}), f"the {mesh.name}")
     looks = _build_looks(mesh, main)
     if own:
-        looks = tuple(
-            _scale_tone(own[name], tone) if name in own and name != GLASS else look
-            for name, tone, look in zip(mesh.parts, mesh.tones, looks, strict=True)
-        )
+        changed = list(looks)
+        for name, look in own.items():
+            for k in _list_surfaces(mesh)[name]:
+                changed[k] = _scale_tone(look, mesh.tones[k])
+        looks = tuple(changed)
     scale = SIZES[require_word(thing.attributes, WHERE, "size", SIZES)]
     return Body(mesh, thing.position, scale, thing.rotation or 0.0, looks)
 
@@ -101,6 +102,13 @@ def _build_look(pairs: Pairs, texture: str) -> SurfaceLook:
         require_word(pairs, WHERE, "material", MATERIALS),
         texture or "none",
     )
+
+
+@cache
+def _list_surfaces(mesh: Mesh) -> dict[str, list[int]]:
+    """Where a mesh draws each part; what is glass looks as the vehicle makes it look."""
+    named = {name: [k for k, own in enumerate(mesh.parts) if own == name] for name in mesh.parts}
+    return named | {GLASS: []}
 
 
 @cache

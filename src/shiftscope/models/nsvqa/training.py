@@ -111,7 +111,7 @@ class QuestionParserStage(TrainStage):
     supervision = frozenset((PROGRAMS,))
     check = 4000
     learns_vocabulary = True
-    recipe = TrainRecipe(epochs=4, batch=1024, lr=4e-3, weight_decay=0.01, warmup=0.1, ema=0.995, clip=1.0)
+    recipe = TrainRecipe(epochs=10, batch=1024, lr=4e-3, weight_decay=0.01, warmup=0.1, ema=0.995, clip=1.0)
 
     def describe(self, schema: Schema) -> dict[str, Any]:
         return {"config": QuestionParserConfig.list_default_sizes(), "checked": self.check}

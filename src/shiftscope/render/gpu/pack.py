@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from ...errors import UserError
 from ...geometry.camera import SIZE, camera_of, check_size
-from ...geometry.mesh import Mesh, bodies_of, unit_circle
-from ...geometry.visibility import MOST_LABELS, number_parts, part_labels
+from ...geometry.layout import Layout
+from ...geometry.mesh import Body, Mesh, bodies_of
+from ...geometry.visibility import MOST_LABELS, list_parts, number_parts, part_labels
 from ...kernels import Bytes, Doubles, Floats, Ints
 from ...scene import Scene
 from ..lighting import find_windows, lamps_of, pack_lamps
 from ..paint import mesh_facets, pack_traits
-from ..proxies import build_proxies
+from ..proxies import build_proxies, pack_poses
 from ..surface import pack_looks, texture_frames
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 LAMPS = 4  # in every scene
 FLAT_FIELDS = (  # whose rows are simply put one after another
     *("poses", "stand_ins", "blocks", "lumps", "windows", "frames"),
-    *("looks", "traits", "labels", "listed", "cameras", "lamps"),
+    *("looks", "traits", "labels", "listed", "numbers", "number_first", "numbered", "cameras", "lamps"),
 )
 
 
@@ -50,8 +51,11 @@ class GpuScenes:
     surfaces: Ints  # [body], its first surface
     looks: Floats  # [surface, 8], see surface.py
     traits: Floats  # [surface, group edge bend fine], see paint.py
-    labels: Bytes  # [surface], 1, 2, … for the parts that an image's scene lists, else 0; see `pack_batch`
-    listed: Ints  # [image], how many parts its scene lists, or the highest label
+    labels: Bytes  # [surface], 1, 2, … for the parts that an image's scene lists, else 0
+    listed: Ints  # [image], how many parts its scene lists
+    numbers: Bytes  # [surface], 1, 2, … for the parts of its object, else 0
+    number_first: Ints  # [body], how many parts the objects before it in its image have
+    numbered: Ints  # [image], how many parts its objects have
     cameras: Doubles  # [image, 15], see Camera.pack
     lamps: Floats  # [image, lamp, 16], see lighting.py
 
@@ -59,50 +63,70 @@ class GpuScenes:
         return len(self.cameras)
 
 
-def pack_batch(scenes: Sequence[Scene], size: tuple[int, int] = SIZE, numbered: bool = False) -> GpuScenes:
-    """The scenes as the GPU takes them; cameras and lamps are those that `raster.render` uses.
-
-    Its mask of parts is of those that the scene lists; with `numbered` of all, counted in each object anew.
-    """
-    return join_packs([pack_scene(s, size, numbered) for s in scenes])
-
-
-def pack_scene(scene: Scene, size: tuple[int, int] = SIZE, numbered: bool = False) -> GpuScenes:
-    """A batch of one scene."""
+def pack_batch(scenes: Sequence[Scene], size: tuple[int, int] = SIZE) -> GpuScenes:
+    """The scenes as the GPU takes them; cameras and lamps are those that `raster.render` uses."""
+    if not scenes:
+        raise UserError("a batch needs at least one scene to draw")
     check_size(size)
-    bodies = bodies_of(scene)
-    listed = sum(len(o.parts) for o in scene.objects)
-    for count, kind in ((len(bodies), "objects"), (listed, "listed parts")):
+    by_scene = [bodies_of(scene) for scene in scenes]
+    bodies = [body for own in by_scene for body in own]
+    listed = [sum(len(o.parts) for o in scene.objects) for scene in scenes]
+    for count, kind in ((max(map(len, by_scene)), "objects"), (max(listed), "listed parts")):
         if count > MOST_LABELS:
             raise UserError(f"{count} {kind} do not fit a mask of bytes; an image holds at most {MOST_LABELS}")
-    labels = number_parts(bodies) if numbered else part_labels(scene, bodies)
-    meshes = list({id(b.mesh): b.mesh for b in bodies}.values())
-    number = {id(mesh): k for k, mesh in enumerate(meshes)}
-    camera = camera_of(scene).pack(size)
+    cameras = np.array([camera_of(scene).pack(size) for scene in scenes])
+    geometry = _pack_geometry(by_scene, cameras, size)
     others = build_proxies(bodies)
-    poses = [(*b.position, b.scale, *unit_circle(b.rotation)) for b in bodies]
+    lump_first = _starts(others.lump_counts.tolist())[geometry["first"]]
+    views = np.repeat(cameras, np.diff(lump_first), axis=0)
     return GpuScenes(
-        size=size,
-        meshes=tuple(meshes),
-        mesh_of=np.array([number[id(b.mesh)] for b in bodies], np.int32),
-        image_of=np.zeros(len(bodies), np.int32),
-        first=_starts([len(bodies)]),
-        poses=np.array(poses, np.float64).reshape(-1, 6),
+        **geometry,
         stand_ins=others.bodies,
         blocks=others.blocks,
         block_first=others.first.astype(np.int32),
         lumps=others.lumps,
-        lump_first=_starts([len(others.lumps)]),
-        windows=find_windows(camera, others.lumps, size).astype(np.int32),
+        lump_first=lump_first,
+        windows=find_windows(views, others.lumps, size).astype(np.int32),
         frames=texture_frames(bodies),
-        surfaces=_starts([len(b.looks) for b in bodies])[:-1],
         looks=pack_looks(bodies),
         traits=pack_traits(bodies),
-        labels=labels,
-        listed=np.array([max(labels, default=0) if numbered else listed], np.int32),
-        cameras=camera[None],
-        lamps=pack_lamps(lamps_of(scene))[None],
+        labels=np.concatenate([part_labels(scene, own) for scene, own in zip(scenes, by_scene, strict=True)]),
+        listed=np.array(listed, np.int32),
+        lamps=np.array([pack_lamps(lamps_of(scene)) for scene in scenes]),
     )
+
+
+def pack_layouts(layouts: Sequence[Layout]) -> GpuScenes:
+    """Layouts of one size to be looked at, not painted: all that light and labels need is left out."""
+    size = layouts[0].size
+    check_size(size)
+    cameras = np.array([layout.camera.pack(size) for layout in layouts])
+    geometry = _pack_geometry([layout.bodies() for layout in layouts], cameras, size)
+    left_out = {f.name: np.empty(0, np.uint8) for f in fields(GpuScenes) if f.name not in geometry}
+    return GpuScenes(**geometry | left_out)
+
+
+def _pack_geometry(by_scene: Sequence[Sequence[Body]], cameras: Doubles, size: tuple[int, int]) -> dict[str, Any]:
+    """What decides which surface is seen where."""
+    bodies = [body for own in by_scene for body in own]
+    meshes = list({id(b.mesh): b.mesh for b in bodies}.values())
+    number = {id(mesh): k for k, mesh in enumerate(meshes)}
+    first = _starts([len(own) for own in by_scene])
+    image_of = np.repeat(np.arange(len(by_scene), dtype=np.int32), np.diff(first))
+    parts = _starts([len(list_parts(body.mesh)) for body in bodies])
+    return {
+        "size": size,
+        "meshes": tuple(meshes),
+        "mesh_of": np.array([number[id(b.mesh)] for b in bodies], np.int32),
+        "image_of": image_of,
+        "first": first,
+        "poses": pack_poses(bodies),
+        "surfaces": _starts([len(b.mesh.parts) for b in bodies])[:-1],
+        "numbers": number_parts(bodies),
+        "number_first": parts[:-1] - parts[first][image_of],
+        "numbered": np.diff(parts[first]),
+        "cameras": cameras,
+    }
 
 
 def join_packs(packs: Sequence[GpuScenes]) -> GpuScenes:

@@ -11,21 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from itertools import accumulate, pairwise
+from math import prod
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...errors import UserError
+from ...executor import call_in_parent, is_worker
 from ...geometry.camera import SIZE
+from ...geometry.layout import Layout, measure_layouts
 from ...geometry.mesh import bodies_of
-from ...geometry.visibility import measure_labels, measure_numbers, name_parts
-from ...kernels import Ints
-from ...scene import Scene
-from .. import Rendered, split_batches
+from ...geometry.visibility import Visibility, measure_labels, name_parts
+from ...kernels import Bytes, Ints
+from ...scene import Object, Scene
+from ...schema import Schema
+from ...shared_memory import CAN_SHARE, BlockAddress, SharedBlock, align, open_block, view_arrays
+from .. import BATCH_PIXELS, Rendered, split_batches
 from ..image import srgb_table
 from ..lighting import shadow_margin
 from ..raster import render
-from .pack import LAMPS, DeviceMeshes, GpuScenes, join_packs, pack_batch, pack_scene
+from .pack import LAMPS, DeviceMeshes, GpuScenes, join_packs, pack_batch, pack_layouts
 
 if TYPE_CHECKING:
     import torch
@@ -45,9 +52,19 @@ class GpuImages:
     part_visible: torch.Tensor  # [image, listed part] int32
 
 
-SENT_FIELDS = tuple(
-    f.name for f in fields(GpuScenes) if f.name not in ("size", "meshes", "mesh_of", "image_of", "listed")
-)
+@dataclass(frozen=True, slots=True, eq=False)
+class GpuParts:
+    """Of objects and all their parts, listed or not; those of an image's objects follow each other."""
+
+    plane: torch.Tensor  # [image, height, width] uint8, 1, 2, … for the parts of the object there, else 0
+    boxes: torch.Tensor  # [image, object, left top width height] int32
+    visible: torch.Tensor  # [image, object] int32
+    part_boxes: torch.Tensor  # [image, part, left top width height] int32
+    part_visible: torch.Tensor  # [image, part] int32
+
+
+KEPT_FIELDS = ("size", "meshes", "mesh_of", "image_of", "listed", "numbered")  # on the host
+SENT_FIELDS = tuple(f.name for f in fields(GpuScenes) if f.name not in KEPT_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,7 @@ class GpuTuning:
 
 TUNING = GpuTuning()
 ALIGNED = 64  # bytes
+WORTHWHILE = 8  # layouts: fewer are seen sooner on the CPU
 ROOM = 16  # objects, listed parts and vertices are counted in steps of so many
 
 
@@ -78,6 +96,13 @@ def _device_srgb_table(device: str) -> torch.Tensor:
     import torch
 
     return torch.from_numpy(srgb_table()).to(device)
+
+
+@cache
+def _side_stream(device: str) -> Any:
+    import torch
+
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def _round_up(count: int) -> int:
@@ -106,7 +131,7 @@ class GpuBatch:
         self.map_size = (self.columns + 2 * self.margin, self.rows + 2 * self.margin)
         self.total = _round_up(int(rows[:, 1].sum()))
         self.most_vertices, self.most_faces = int(rows[:, 1].max(initial=1)), int(rows[:, 3].max(initial=1))
-        self.most = (int(np.diff(packed.first).max()), int(packed.listed.max()))  # objects, listed parts
+        self.most_objects = int(np.diff(packed.first).max())
         # one copy for all that travels
         arrays = {"bodies": rows, **{name: getattr(packed, name) for name in SENT_FIELDS}}
         flat = np.zeros(sum(-(-a.nbytes // ALIGNED) * ALIGNED for a in arrays.values()), np.uint8)
@@ -123,9 +148,33 @@ class GpuBatch:
         self.views = self.on["cameras"].to(torch.float32)  # for light; the exact ones decide what is seen
 
     def render(self, rgb: bool = True) -> GpuImages:
-        for _, step in self.steps(rgb):
-            step()
+        if rgb and self.device != "cpu":
+            self._paint_side_by_side()
+        else:
+            for _, step in self.steps(rgb):
+                step()
         return self.images(rgb)
+
+    def _paint_side_by_side(self) -> None:
+        """The steps of `steps`, with shadows and ground in a stream of their own while the camera's view is drawn.
+
+        Each stream waits for the other before it reads what that wrote, and a batch begins when the one before
+        is done with its memory.
+        """
+        import torch
+
+        main, side = torch.cuda.current_stream(self.device), _side_stream(self.device)
+        self.place()
+        side.wait_stream(main)
+        with torch.cuda.stream(side):
+            self.draw_shadows()
+            self.light_ground()
+        self.draw_camera()
+        self.measure()
+        self.gather()
+        main.wait_stream(side)
+        self.shade()
+        self.resolve()
 
     def steps(self, rgb: bool = True) -> tuple[tuple[str, Callable[[], None]], ...]:
         """What is to be done, in this order."""
@@ -153,10 +202,11 @@ class GpuBatch:
         """Every vertex in the world, as the camera and each lamp see it."""
         from .visibility import place_vertices
 
+        lamps = LAMPS if len(self.packed.lamps) else 0
         self.points = self._allocate(self.total, 8)
-        self.snapped = self._allocate(LAMPS + 1, self.total, 4, kind="int32")
+        self.snapped = self._allocate(lamps + 1, self.total, 4, kind="int32")
         step = self.tuning.vertices
-        constants = {"LAMPS": LAMPS, "BLOCK": step, "enable_fp_fusion": False}
+        constants = {"LAMPS": lamps, "BLOCK": step, "enable_fp_fusion": False}
         place_vertices[(len(self.packed.mesh_of), -(-self.most_vertices // step))](
             *(self.shelf.vertices, self.shelf.normals, self.on["bodies"], self.on["poses"]),
             *(self.on["cameras"], self.on["lamps"], self.points, self.snapped, self.total, self.margin),
@@ -186,22 +236,38 @@ class GpuBatch:
         )
 
     def measure(self) -> None:
-        """Masks, boxes and visible pixels."""
+        """Masks, boxes and visible pixels, of objects and of the parts that scenes list."""
+        self.mask, self.parts, self.seen = self._measure("labels", int(self.packed.listed.max()))
+
+    def measure_parts(self) -> GpuParts:
+        """The same of all parts, once the camera's view is drawn."""
+        count = int(self.packed.numbered.max())
+        _, plane, seen = self._measure("numbers", count)
+        objects = _measure_boxes(seen[:, : self.most_objects])
+        return GpuParts(plane, *objects, *_measure_boxes(seen[:, _round_up(self.most_objects) :][:, :count]))
+
+    def count_parts(self) -> GpuParts:
+        """Nothing but that."""
+        self.place()
+        self.draw_camera(fine=False)
+        return self.measure_parts()
+
+    def _measure(self, labels: str, count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         from .visibility import measure_masks
 
-        self.mask = self._allocate(self.count, self.height, self.width, kind="uint8")
-        self.parts = self._allocate(self.count, self.height, self.width, kind="uint8")
-        objects, parts = map(_round_up, self.most)
-        self.seen = self._allocate(self.count, objects + parts, 5, kind="int32")
-        self.seen[:, :, 0] = 0
-        self.seen[:, :, 1:3] = 1 << 20
-        self.seen[:, :, 3:] = -1
+        mask, plane = (self._allocate(self.count, self.height, self.width, kind="uint8") for _ in range(2))
+        objects, parts = map(_round_up, (self.most_objects, count))
+        seen = self._allocate(self.count, objects + parts, 5, kind="int32")
+        seen[:, :, 0] = 0
+        seen[:, :, 1:3] = 1 << 20
+        seen[:, :, 3:] = -1
         grid, shape = self._tiles(self.tuning.block)
         measure_masks[grid](
-            *(self.centre, self.shelf.part_of, self.on["bodies"], self.on["first"], self.on["labels"]),
-            *(self.mask, self.parts, self.seen, self.width, self.height),
-            **{"OBJECTS": objects, "LABELS": objects + parts} | shape,
+            *(self.centre, self.shelf.part_of, self.on["bodies"], self.on["first"], self.on[labels]),
+            *(self.on["number_first"], mask, plane, seen, self.width, self.height),
+            **{"OBJECTS": objects, "LABELS": objects + parts, "NUMBERED": labels == "numbers"} | shape,
         )
+        return mask, plane, seen
 
     def light_ground(self) -> None:
         """The light on the ground, its shadows softened."""
@@ -211,16 +277,19 @@ class GpuBatch:
         lit = (self.count * LAMPS, grid[1])
         planes = self._allocate(6, self.count * LAMPS * self.cells)
         covered, reach, size = planes[:3], planes[3:], (self.columns, self.rows)
+        flags = self._allocate(3, lit[0] * _round_up(lit[1]), kind="int32")
         read_shadow_maps[lit](
-            *(self.maps, self.views, self.on["lamps"], covered[0], reach[0], *size, self.margin), LAMPS=LAMPS, **shape
+            *(self.maps, self.views, self.on["lamps"], covered[0], reach[0], flags[0], *size, self.margin),
+            LAMPS=LAMPS,
+            **shape,
         )
         for level, step_x, step_y in ((1, 2, 1), (2, 4, 2)):
-            planes_of = (covered[level - 1], reach[level - 1], covered[level], reach[level])
-            blur[lit](*planes_of, *size, STEP_X=step_x, STEP_Y=step_y, **shape)
+            before, after = ((covered[k], reach[k], flags[k]) for k in (level - 1, level))
+            blur[lit](*before, *after, *size, STEP_X=step_x, STEP_Y=step_y, **shape)
         self.light = self._allocate(self.count, self.rows, self.columns, 4)
         light_ground[grid](
             *(self.views, self.on["lamps"], self.on["lumps"], self.on["windows"], self.on["lump_first"]),
-            *(*covered, reach[2], self.light, *size),
+            *(*covered, reach[2], flags[2], self.light, *size),
             **{"LAMPS": LAMPS} | shape,
         )
         self.rim = self.light[:, -1, :, :3].mean(dim=1)
@@ -272,15 +341,20 @@ class GpuBatch:
         return (self.count, -(-width // across) * -(-height // down)), {"ACROSS": across, "DOWN": down}
 
     def images(self, rgb: bool = True) -> GpuImages:
-        import torch
-
-        visible, low, high = self.seen[:, :, 0], self.seen[:, :, 1:3], self.seen[:, :, 3:]
-        boxes = (torch.cat([low, high - low + 1], dim=2) * (visible > 0).unsqueeze(2)).to(torch.int32)
-        objects, parts = self.most
-        first = _round_up(objects)  # of the parts
-        own = slice(objects), slice(first, first + parts)
+        boxes, visible = _measure_boxes(self.seen)
+        first = _round_up(self.most_objects)  # of the parts
+        own = slice(self.most_objects), slice(first, first + int(self.packed.listed.max()))
         counted = (rows[:, some] for some in own for rows in (boxes, visible))
         return GpuImages(self.packed.size, self.rgb if rgb else None, self.mask, self.parts, *counted)
+
+
+def _measure_boxes(seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Boxes and visible pixels from [image, label, pixels left top right bottom]."""
+    import torch
+
+    visible, low, high = seen[:, :, 0], seen[:, :, 1:3], seen[:, :, 3:]
+    boxes = (torch.cat([low, high - low + 1], dim=2) * (visible > 0).unsqueeze(2)).to(torch.int32)
+    return boxes, visible
 
 
 def render_batch_on_cpu(
@@ -316,52 +390,158 @@ def render_batch(
     return GpuBatch(packed, device, tuning).render(rgb)
 
 
+class TravellingScenes(NamedTuple):
+    """Packed scenes without meshes, which do not travel, and for each mesh a scene of one object that has it."""
+
+    packed: GpuScenes
+    shown: tuple[Scene, ...]
+
+    def unpack(self) -> GpuScenes:
+        return replace(self.packed, meshes=tuple(bodies_of(scene)[0].mesh for scene in self.shown))
+
+
+def pack_to_travel(scenes: Sequence[Scene], size: tuple[int, int]) -> TravellingScenes:
+    things = [(thing, scene.schema) for scene in scenes for thing in scene.objects]
+    return _leave_meshes(pack_batch(scenes, size), things)
+
+
+def _leave_meshes(packed: GpuScenes, things: Sequence[tuple[Object, Schema]]) -> TravellingScenes:
+    _, first = np.unique(packed.mesh_of, return_index=True)
+    shown = tuple(Scene((thing,), schema=schema) for thing, schema in (things[i] for i in first))
+    return TravellingScenes(replace(packed, meshes=()), shown)
+
+
+class HostImages(NamedTuple):
+    """A batch in main memory."""
+
+    planes: dict[str, Bytes]  # [image, height, width] and for `rgb` 3, by layer; empty where a block holds them
+    boxes: Ints  # [image, object, left top width height]
+    visible: Ints  # [image, object]
+    part_boxes: Ints  # [image, part, left top width height], of all parts, where these were requested
+    part_visible: Ints  # [image, part]
+
+
+_drawing = Lock()  # workers ask in threads of their own
+_block = cache(SharedBlock)  # a worker's
+
+
+def draw_to_host(
+    device: str, scenes: TravellingScenes, layers: Sequence[str], block: BlockAddress | None = None
+) -> HostImages:
+    """What only the process that holds the GPU can do; the planes are written to the block that is given."""
+    with _drawing:
+        batch = GpuBatch(scenes.unpack(), device)
+        made = batch.render("rgb" in layers)
+        tensors = {"rgb": made.rgb, "mask": made.mask, "listed": made.parts}
+        counted = [made.boxes, made.visible, made.boxes[:, :0], made.visible[:, :0]]
+        if "parts" in layers:
+            parts = batch.measure_parts()
+            tensors["parts"] = parts.plane
+            counted[2:] = [parts.part_boxes, parts.part_visible]
+        planes = {name: plane for name in layers if (plane := tensors[name]) is not None}
+        here = _bring_back([*planes.values(), *counted])
+    arrays = dict(zip(planes, here, strict=False))
+    if block is not None:
+        targets = view_arrays(open_block(block), [array.shape for array in arrays.values()])
+        for target, array in zip(targets, arrays.values(), strict=True):
+            np.copyto(target, array)
+        arrays = {}
+    boxes, visible, part_boxes, part_visible = here[len(planes) :]
+    return HostImages(arrays, boxes, visible, part_boxes, part_visible)
+
+
+def _draw_shared(device: str, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> HostImages:
+    """The same for a worker, whose parent draws; the planes are its own until it asks again."""
+    packed = pack_to_travel(scenes, size)
+    if not is_worker() or not CAN_SHARE:
+        return call_in_parent(draw_to_host, device, packed, layers)
+    plane = (len(scenes), size[1], size[0])
+    shapes = [(*plane, 3) if layer == "rgb" else plane for layer in layers]
+    block = _block()
+    address = block.reserve(sum(align(prod(shape)) for shape in shapes))
+    made = call_in_parent(draw_to_host, device, packed, layers, address)
+    return made._replace(planes=dict(zip(layers, block.view(shapes), strict=True)))
+
+
+def count_to_host(device: str, scenes: TravellingScenes) -> list[Ints]:
+    """Boxes and visible pixels of objects and of all parts, as `HostImages` has them."""
+    with _drawing:
+        made = GpuBatch(scenes.unpack(), device).count_parts()
+        return _bring_back([made.boxes, made.visible, made.part_boxes, made.part_visible])
+
+
+def _measure_on_gpu(device: str, layouts: Sequence[Layout]) -> Iterator[Visibility]:
+    packed = pack_layouts(layouts)
+    things = [(thing, layout.schema) for layout in layouts for thing in layout.objects]
+    found = call_in_parent(count_to_host, device, _leave_meshes(packed, things))
+    for i, layout in enumerate(layouts):
+        n, (first, last) = len(layout.objects), packed.first[i : i + 2]
+        ends = [*packed.number_first[first:last].tolist(), int(packed.numbered[i])]
+        boxes, visible, part_boxes, part_visible = (rows[i] for rows in found)
+        own = [slice(*pair) for pair in pairwise(ends)]
+        yield Visibility(
+            mask=np.empty((0, 0), np.uint8),
+            boxes=boxes[:n],
+            visible=visible[:n],
+            parts=None,
+            part_boxes=tuple(part_boxes[of] for of in own),
+            part_visible=tuple(part_visible[of] for of in own),
+            numbers=None,
+        )
+
+
+def _bring_back(tensors: Sequence[torch.Tensor]) -> list[Any]:
+    """Arrays; memory that the GPU writes to by itself is kept by torch and used again."""
+    import torch
+
+    if tensors[0].device.type == "cpu":
+        return [tensor.numpy() for tensor in tensors]
+    here = [torch.empty(t.shape, dtype=t.dtype, pin_memory=True).copy_(t, non_blocking=True) for t in tensors]
+    torch.cuda.synchronize(tensors[0].device)
+    return [tensor.numpy() for tensor in here]
+
+
 @dataclass(frozen=True, slots=True)
 class GpuRenderer:
-    """Draws on a GPU and brings the images back."""
+    """Draws on a GPU and brings the images back; in a worker its parent draws, so that one process holds the GPU."""
 
     device: str
     layers: tuple[str, ...] = ("rgb", "mask", "parts", "listed")
     batch: int = 256
 
     def __post_init__(self) -> None:
-        check_device(self.device)
+        if not is_worker():
+            check_device(self.device)
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
-        for batch in split_batches(scenes, size):
-            made = render_batch(batch, size, self.device, rgb="rgb" in layers)
-            tensors = {"rgb": made.rgb, "mask": made.mask, "listed": made.parts}
-            if "parts" in layers:
-                tensors["parts"] = render_batch(pack_batch(batch, size, True), size, self.device, rgb=False).parts
-            planes = {name: plane.cpu().numpy() for name, plane in tensors.items() if plane is not None}
-            boxes, visible = made.boxes.cpu().numpy(), made.visible.cpu().numpy()
-            for i, scene in enumerate(batch):
+        for some in split_batches(scenes, size, 4 * BATCH_PIXELS):
+            made = _draw_shared(self.device, some, tuple(layers), size)
+            for i, scene in enumerate(some):
                 n = len(scene.objects)
-                drawn = {name: planes[name][i] if name in layers else None for name in self.layers}
-                counted: tuple[tuple[Ints, ...], tuple[Ints, ...]] = ((), ())
-                if drawn["parts"] is not None:
-                    names = name_parts(bodies_of(scene))
-                    counted = measure_numbers(planes["mask"][i], drawn["parts"], [len(own) for own in names])
+                starts = [0, *accumulate(map(len, name_parts(bodies_of(scene))))] if "parts" in layers else []
+                own = [slice(*ends) for ends in pairwise(starts)]
                 yield Rendered(
-                    **drawn,
+                    **{name: made.planes[name][i] if name in made.planes else None for name in self.layers},
                     depth=None,
                     normal=None,
-                    boxes=boxes[i, :n],
-                    visible=visible[i, :n],
-                    part_boxes=counted[0],
-                    part_visible=counted[1],
+                    boxes=made.boxes[i, :n],
+                    visible=made.visible[i, :n],
+                    part_boxes=tuple(made.part_boxes[i, of] for of in own),
+                    part_visible=tuple(made.part_visible[i, of] for of in own),
                 )
 
-    def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> tuple[GpuScenes, Scene]:
-        """The scenes without meshes, which do not travel, and an object for each mesh, in their order."""
-        packed = join_packs([pack_scene(scene, size) for scene in scenes])
-        objects = [thing for scene in scenes for thing in scene.objects]
-        _, first = np.unique(packed.mesh_of, return_index=True)
-        return replace(packed, meshes=()), Scene(tuple(objects[i] for i in first), schema=scenes[0].schema)
+    def measure(self, layouts: Sequence[Layout]) -> Sequence[Visibility]:
+        if len(layouts) < WORTHWHILE:
+            return measure_layouts(layouts)
+        return list(_measure_on_gpu(self.device, layouts))
 
-    def render_packs(self, packs: Sequence[tuple[GpuScenes, Scene]], size: tuple[int, int]) -> GpuImages:
-        whole = [replace(packed, meshes=tuple(b.mesh for b in bodies_of(shown))) for packed, shown in packs]
-        return render_batch(whole[0] if len(whole) == 1 else join_packs(whole), device=self.device)
+    def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> TravellingScenes:
+        return pack_to_travel(scenes, size)
+
+    def render_packs(self, packs: Sequence[TravellingScenes], size: tuple[int, int]) -> GpuImages:
+        whole = [one.unpack() for one in packs]
+        with _drawing:
+            return render_batch(whole[0] if len(whole) == 1 else join_packs(whole), device=self.device)
 
 
 def check_device(device: str) -> None:

@@ -157,6 +157,8 @@ def _clamp(value, least):
 # mypy: ignore-errors
 
 UNIT = tl.constexpr(1.0 / v.NEARNESS)
+MANY = tl.constexpr(128)  # lumps looked through at once
+NONE = tl.constexpr(1 << 30)  # no lump
 SKY_R, SKY_G, SKY_B = (tl.constexpr(x) for x in l.SKY)
 SIGMA_1, SIGMA_2, SIGMA_3, SIGMA_4 = (tl.constexpr(float(x)) for x in l.SIGMAS)
 
@@ -172,8 +174,24 @@ def _ground_ray(view, row):
 
 
 @triton.jit
+def _touches(flags, columns, rows, ACROSS: tl.constexpr, DOWN: tl.constexpr):
+    """Whether a shadow reaches this tile or one beside it: no blur looks farther. Most ground lies in the open."""
+    wide, high = tl.cdiv(columns, ACROSS), tl.cdiv(rows, DOWN)
+    across, down = tl.program_id(1) % wide, tl.program_id(1) // wide
+    found = 0
+    for dy in tl.static_range(-1, 2):
+        row = tl.minimum(tl.maximum(down + dy, 0), high - 1)
+        for dx in tl.static_range(-1, 2):
+            column = tl.minimum(tl.maximum(across + dx, 0), wide - 1)
+            found += tl.load(flags + row * wide + column)
+    return found > 0
+
+
+@triton.jit
 def read_shadow_maps(
-    maps, views, lamps, covered, reach, columns, rows, margin,
+    maps, views, lamps, covered, reach,
+    flags,  # out: [image and lamp, tile], whether any cell is covered
+    columns, rows, margin,
     LAMPS: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
     """Which cells a lamp does not reach, and there the penumbra's width, both blurred once."""
@@ -196,6 +214,7 @@ def read_shadow_maps(
     place = which.to(tl.int64) * columns * rows + y * columns + x
     tl.store(covered + place, share, inside)
     tl.store(reach + place, width, inside)
+    tl.store(flags + which * tl.num_programs(1) + tl.program_id(1), (tl.max(share, 0) > 0).to(tl.int32))
 
 
 @triton.jit
@@ -213,17 +232,22 @@ def _blur_cell(source, x, y, columns, rows, inside, STEP_X: tl.constexpr, STEP_Y
 
 @triton.jit
 def blur(
-    covered, reach, covered_out, reach_out, columns, rows,
+    covered, reach, flags, covered_out, reach_out, flags_out, columns, rows,
     STEP_X: tl.constexpr, STEP_Y: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
     """Both planes of every image and lamp, blurred once more."""
     start = tl.program_id(0).to(tl.int64) * columns * rows
     _, _, x, y, inside = tile(columns, rows, ACROSS, DOWN)
     i = y * columns + x
-    a = _blur_cell(covered + start, x, y, columns, rows, inside, STEP_X, STEP_Y)
-    b = _blur_cell(reach + start, x, y, columns, rows, inside, STEP_X, STEP_Y)
+    own = tl.program_id(0) * tl.num_programs(1)
+    a, b = tl.zeros([ACROSS * DOWN], tl.float32), tl.zeros([ACROSS * DOWN], tl.float32)
+    touched = _touches(flags + own, columns, rows, ACROSS, DOWN)
+    if touched:
+        a = _blur_cell(covered + start, x, y, columns, rows, inside, STEP_X, STEP_Y)
+        b = _blur_cell(reach + start, x, y, columns, rows, inside, STEP_X, STEP_Y)
     tl.store(covered_out + start + i, a, inside)
     tl.store(reach_out + start + i, b, inside)
+    tl.store(flags_out + own + tl.program_id(1), touched.to(tl.int32))
 
 
 @triton.jit
@@ -238,6 +262,7 @@ def _blend_level(shown, other, wanted, LOW: tl.constexpr, HIGH: tl.constexpr):
 def light_ground(
     views, lamps, lumps, windows, lump_first,
     once, twice, thrice, reach,  # [image, lamp, cell]: covered shares after so many blurs, and the width
+    flags,  # [image and lamp, tile], whether there is any width
     out,  # [image, cell, rgb -]
     columns, rows, LAMPS: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
@@ -253,11 +278,22 @@ def light_ground(
     red = tl.full([ACROSS * DOWN], SKY_R, tl.float32)
     green = tl.full([ACROSS * DOWN], SKY_G, tl.float32)
     blue = tl.full([ACROSS * DOWN], SKY_B, tl.float32)
-    for j in range(tl.load(lump_first + image), tl.load(lump_first + image + 1)):
-        window, lump = windows + j * 4, lumps + j * 8
-        begin, upper = tl.load(window), tl.load(window + 1)
-        end, lower = tl.load(window + 2), tl.load(window + 3)
-        if (begin < left + ACROSS) & (end > left) & (upper < top + DOWN) & (lower > top):
+    last = tl.load(lump_first + image + 1)
+    for some in range(tl.load(lump_first + image), last, MANY):  # few of the lumps are near this tile
+        lane = some + tl.arange(0, MANY)
+        there = lane < last
+        near_x = (tl.load(windows + lane * 4, there, 0) < left + ACROSS) & (
+            tl.load(windows + lane * 4 + 2, there, 0) > left
+        )
+        near_y = (tl.load(windows + lane * 4 + 1, there, 0) < top + DOWN) & (
+            tl.load(windows + lane * 4 + 3, there, 0) > top
+        )
+        left_over = tl.where(there & near_x & near_y, lane, NONE)
+        j = tl.min(left_over, 0)
+        while j < NONE:
+            window, lump = windows + j * 4, lumps + j * 8
+            begin, upper = tl.load(window), tl.load(window + 1)
+            end, lower = tl.load(window + 2), tl.load(window + 3)
             near = (column >= begin) & (row >= upper) & (column < end) & (row < lower)
             cz, strength = tl.load(lump + 2), tl.load(lump + 3) * tl.load(lump + 2)
             bx, by = x - tl.load(lump), y - tl.load(lump + 1)
@@ -267,16 +303,21 @@ def light_ground(
             red *= 1.0 - hidden * (1.0 - 0.45 * tl.load(lump + 4))
             green *= 1.0 - hidden * (1.0 - 0.45 * tl.load(lump + 5))
             blue *= 1.0 - hidden * (1.0 - 0.45 * tl.load(lump + 6))
+            left_over = tl.where(left_over > j, left_over, NONE)
+            j = tl.min(left_over, 0)
     for k in tl.static_range(LAMPS):
         start = (image * LAMPS + k).to(tl.int64) * columns * rows
         place = start + i
-        third = tl.load(thrice + place, inside, 0.0)
-        wanted = tl.load(reach + place, inside, 0.0) / (third + 1e-4)
-        shown = tl.load(once + place, inside, 0.0)
-        shown = _blend_level(shown, tl.load(twice + place, inside, 0.0), wanted, SIGMA_1, SIGMA_2)
-        shown = _blend_level(shown, third, wanted, SIGMA_2, SIGMA_3)
-        fourth = _blur_cell(thrice + start, column, row, columns, rows, inside, 8, 4)
-        shown = _blend_level(shown, fourth, wanted, SIGMA_3, SIGMA_4)
+        shown = tl.zeros([ACROSS * DOWN], tl.float32)
+        # where there is no width, the fourth blur is not looked at
+        if tl.load(flags + (image * LAMPS + k) * tl.num_programs(1) + tl.program_id(1)) > 0:
+            third = tl.load(thrice + place, inside, 0.0)
+            wanted = tl.load(reach + place, inside, 0.0) / (third + 1e-4)
+            shown = tl.load(once + place, inside, 0.0)
+            shown = _blend_level(shown, tl.load(twice + place, inside, 0.0), wanted, SIGMA_1, SIGMA_2)
+            shown = _blend_level(shown, third, wanted, SIGMA_2, SIGMA_3)
+            fourth = _blur_cell(thrice + start, column, row, columns, rows, inside, 8, 4)
+            shown = _blend_level(shown, fourth, wanted, SIGMA_3, SIGMA_4)
         lamp = lamps + (image * LAMPS + k) * 16
         lz = tl.load(lamp + 2)
         tx, ty = tl.load(lamp) - x, tl.load(lamp + 1) - y

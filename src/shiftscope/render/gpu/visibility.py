@@ -12,6 +12,7 @@ from ...geometry import visibility as v
 # mypy: ignore-errors
 
 SNAP, NEAR, NEARNESS, GUARD = (tl.constexpr(x) for x in (v.SNAP, v.NEAR, v.NEARNESS, v.GUARD))
+NONE = tl.constexpr(1 << 20)  # more labels than an image has
 SMALL = tl.constexpr(1 << 13)  # steps: products of two such lengths fit 32 bits
 
 
@@ -215,25 +216,23 @@ def _draw_sample(
         near = na + ((step_x * x + step_y * y) >> 8)
         near = tl.minimum(tl.maximum(near, least), most)
         if LIT:
-            tl.atomic_max(target + py * width + px, near.to(tl.int32), hit, sem="relaxed")
+            place, value = target + py * width + px, near.to(tl.int32)
         else:
-            cell = (near << 32) | name
-            pixel = py * width + px
-            if k == 4:
-                tl.atomic_max(middle + pixel, cell, hit, sem="relaxed")
-            else:
-                tl.atomic_max(target + pixel * 4 + k, cell, hit, sem="relaxed")
+            pixel, value = py * width + px, (near << 32) | name
+            place = middle + pixel if k == 4 else target + pixel * 4 + k
+        tl.atomic_max(place, value, hit, sem="relaxed")
 
 
 @triton.jit
 def measure_masks(
     centre,  # [image, pixel], as draw_triangles fills it
-    part_of, bodies, first, labels,  # see pack.py
+    part_of, bodies, first, labels, number_first,  # see pack.py
     mask, parts,  # out: [image, pixel]
     seen,  # out: [image, label, pixels left top right bottom]; parts follow the objects
     width, height,
     OBJECTS: tl.constexpr,
     LABELS: tl.constexpr,  # of objects and parts together
+    NUMBERED: tl.constexpr,  # whether each object counts its parts from 1
     ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
     """One program: one tile of one image."""
@@ -243,24 +242,28 @@ def measure_masks(
     cell = tl.load(centre + place, inside, 0)
     there = cell > 0
     slot = ((cell >> 24) & 255).to(tl.int32)
-    row = bodies + (tl.load(first + image) + slot) * 8
+    body = tl.load(first + image) + slot
+    row = bodies + body * 8
     face = tl.load(row + 2, there, 0) + (cell & 0xFFFFFF).to(tl.int32)
     surface = tl.load(row + 7, there, 0) + tl.load(part_of + face, there, 0)
     part = tl.load(labels + surface, there, 0).to(tl.int32)
+    counted = part
+    if NUMBERED:
+        counted = tl.where(part > 0, part + tl.load(number_first + body, there, 0), 0)
     thing = tl.where(there, slot + 1, 0)
     tl.store(mask + place, thing.to(tl.uint8), inside)
     tl.store(parts + place, part.to(tl.uint8), inside)
     out = seen + image * LABELS * 5
     _count_labels(thing, x, y, out)
     if LABELS > OBJECTS:
-        _count_labels(part, x, y, out + OBJECTS * 5)
+        _count_labels(counted, x, y, out + OBJECTS * 5)
 
 
 @triton.jit
 def _count_labels(label, x, y, out):
     """Add the tile's share of every label in it, from the lowest on."""
-    current = tl.min(tl.where(label > 0, label, 256), 0)
-    while current < 256:
+    current = tl.min(tl.where(label > 0, label, NONE), 0)
+    while current < NONE:
         own = label == current
         row = out + (current - 1) * 5
         tl.atomic_add(row, tl.sum(own.to(tl.int32), 0), sem="relaxed")
@@ -268,4 +271,4 @@ def _count_labels(label, x, y, out):
         tl.atomic_min(row + 2, tl.min(tl.where(own, y, 1 << 20), 0), sem="relaxed")
         tl.atomic_max(row + 3, tl.max(tl.where(own, x, -1), 0), sem="relaxed")
         tl.atomic_max(row + 4, tl.max(tl.where(own, y, -1), 0), sem="relaxed")
-        current = tl.min(tl.where(label > current, label, 256), 0)
+        current = tl.min(tl.where(label > current, label, NONE), 0)

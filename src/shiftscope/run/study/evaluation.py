@@ -33,7 +33,7 @@ from ...model import EVERYTHING, Adaptable, Model, Prompt, get_reads, parse_mode
 from ...picture import Picture
 from ...question import Question
 from ...records import canonical_json
-from ...render.gpu.pack import pack_scene
+from ...render.gpu.pack import pack_batch
 from ...result import Prediction, QuestionRecord, RunRecords, build_question_record
 from ...scene import Scene
 from ...store.run_log import RUN_FILE, RunWriter
@@ -138,7 +138,7 @@ def make_testset(
 def _warm_up(suite: str, spec: Any) -> None:
     """Make two images here, so that workers find compiled what each would else compile for itself."""
     for scene, _ in SuiteSource(suite, spec, "test").block(0):
-        pack_scene(scene, spec.size)
+        pack_batch([scene], spec.size)
 
 
 def _collect_questions(suite: str, whole: bool, some: SceneQuestions) -> list[ImageQuestions]:

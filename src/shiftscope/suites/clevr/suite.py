@@ -16,6 +16,7 @@ from ...render.raster import render
 from ...scene import Object, Scene
 from ...schemas.clevr import SCHEMA
 from ...store.manifest import DatasetInfo
+from ...world import Sampling
 from ...world import clevr as world
 from .. import Suite, SuiteSpec, option, seed_option, shard_option, size_option
 
@@ -58,9 +59,11 @@ class ClevrSuite(Suite[ClevrSpec]):
     trainable = True
     has_sheets = True
 
-    def sample_scenes(self, spec: ClevrSpec, split: str, k: int, places: range, inputs: Any = None) -> Sequence[Scene]:
+    def begin_scenes(
+        self, spec: ClevrSpec, split: str, k: int, places: range, inputs: Any = None
+    ) -> Sequence[Sampling]:
         rules, which = world.ClevrRules(size=spec.size), spec.shard_range(split, k)
-        return [world.sample_scene(spec.seed, split, which[i], rules) for i in places]
+        return [world.begin_scene(spec.seed, split, which[i], rules) for i in places]
 
     def ask(
         self,

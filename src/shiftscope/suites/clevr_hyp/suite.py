@@ -25,6 +25,7 @@ from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
 from ...store.shard import ShardFile, iterate_row_groups
+from ...world import Sampling
 from ...world import clevr as world
 from .. import Option, ProgressBar, ShardPlan, option
 from .._scene_images import read_spool, write_spool
@@ -276,14 +277,18 @@ class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
     def count_images(self, spec: ClevrHypSpec, split: str, k: int, inputs: Any = None) -> int:
         return len(spec.shard_range(split, k)) if split == SPLITS[split].pool else 0
 
-    def sample_scenes(
+    def begin_scenes(
         self, spec: ClevrHypSpec, split: str, k: int, places: range, inputs: Any = None
-    ) -> Sequence[Scene]:
-        pool = SPLITS[split].pool
-        if inputs is not None:
-            return [read_spool(inputs / f"{pool}{k}")[i] for i in places]
+    ) -> Sequence[Sampling]:
         rules, which = world.ClevrRules(objects=OBJECTS, size=spec.size), spec.shard_range(split, k)
-        return [world.sample_scene(spec.seed, f"hyp_{pool}", which[i], rules) for i in places]
+        return [world.begin_scene(spec.seed, f"hyp_{SPLITS[split].pool}", which[i], rules) for i in places]
+
+    def sample_scenes(
+        self, spec: ClevrHypSpec, split: str, k: int, places: range, inputs: Any = None, *, device: str = CPU
+    ) -> Sequence[Scene]:
+        if inputs is not None:
+            return [read_spool(inputs / f"{SPLITS[split].pool}{k}")[i] for i in places]
+        return super().sample_scenes(spec, split, k, places, device=device)
 
     def ask(
         self,

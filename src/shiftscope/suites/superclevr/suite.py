@@ -25,6 +25,7 @@ from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
 from ...store.shard import ShardFile, SharedImages, read_shard_scenes
+from ...world import Sampling
 from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
 from .. import Option, ProgressBar, ShardPlan, option
@@ -176,20 +177,26 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
             return 0
         return len(spec.shard_range(split, k))
 
-    def sample_scenes(
+    def begin_scenes(
         self, spec: SuperclevrSpec, split: str, k: int, places: range, inputs: Any = None
+    ) -> Sequence[Sampling]:
+        rules = spec.rules()
+        if isinstance(inputs, Path):
+            base = _read_base_scenes(inputs, _find_base_shard(inputs, split, k))
+            return [world.begin_concept_twin(base[i], spec.seed, rules) for i in places]
+        which = spec.shard_range(split, k)
+        return [world.begin_scene(spec.seed, split, which[i], rules) for i in places]
+
+    def sample_scenes(
+        self, spec: SuperclevrSpec, split: str, k: int, places: range, inputs: Any = None, *, device: str = CPU
     ) -> Sequence[Scene]:
         if isinstance(inputs, _inputs.UserScenes):
             given = read_spool(inputs.path / str(k))
             return [given[i] for i in places]
-        rules = spec.rules()
-        if not isinstance(inputs, Path):
-            which = spec.shard_range(split, k)
-            return [world.sample_scene(spec.seed, split, which[i], rules) for i in places]
-        base = _read_base_scenes(inputs, _find_base_shard(inputs, split, k))
-        if spec.kind.factor == "visual":
+        if isinstance(inputs, Path) and spec.kind.factor == "visual":
+            base = _read_base_scenes(inputs, _find_base_shard(inputs, split, k))
             return [world.visual_twin(base[i], spec.visual, spec.seed) for i in places]
-        return [world.concept_twin(base[i], spec.seed, rules) for i in places]
+        return super().sample_scenes(spec, split, k, places, inputs, device=device)
 
     def ask(
         self,

@@ -15,7 +15,7 @@ from ...geometry.visibility import list_parts
 from ...rng import derive
 from ...scene import Object, Part, Scene, Vector
 from ...schemas.superclevr import SCHEMA
-from .. import RngPath, World, build_scene, check_object_count, sample_setup
+from .. import RngPath, Sampling, World, build_scene, check_object_count, finish_scenes, sample_setup
 from .concepts import BALANCED, DISTRIBUTIONS, MATERIALS, ConceptDistribution, distribution, inverse_cdf
 from .layout import Arrangement, NoRoomError, arrange, rearrange
 
@@ -56,7 +56,12 @@ RULES = SuperClevrRules()
 
 
 def sample_scene(seed: int, split: str, index: int, rules: SuperClevrRules = RULES) -> Scene:
-    """The scene of that index; a UserError names the rule that could not be met.
+    """The scene of that index; a UserError names the rule that could not be met."""
+    return finish_scenes([begin_scene(seed, split, index, rules)])[0]
+
+
+def begin_scene(seed: int, split: str, index: int, rules: SuperClevrRules = RULES) -> Sampling:
+    """The same, for `finish_scenes`.
 
     Concepts are drawn once and never again, so that their frequencies are those of the distribution. Sizes are even,
     but in a crowded scene large vehicles are made small, one after the other, until there is room.
@@ -69,11 +74,12 @@ def sample_scene(seed: int, split: str, index: int, rules: SuperClevrRules = RUL
     numbers = _draw_numbers(count, path)
     others = [[distribution(name).choose_shape(n[0]) for n in numbers] for name in DISTRIBUTIONS if name != "bal"]
     try:
-        arranged = arrange(_sample_vehicles(sizes, BALANCED, path), others, camera, rules, derive(*path, "layout"))
+        vehicles = _sample_vehicles(sizes, BALANCED, path)
+        arranged = yield from arrange(vehicles, others, camera, rules, derive(*path, "layout"))
     except NoRoomError as cramped:
         raise UserError(_explain_failure(rules, str(cramped), count, path)) from None
     if rules.concepts != BALANCED:
-        return concept_twin(_build_scene(arranged, camera, lamps, path, rules), seed, rules)
+        return (yield from begin_concept_twin(_build_scene(arranged, camera, lamps, path, rules), seed, rules))
     return visual_twin(_build_scene(arranged, camera, lamps, path, rules, parts=True), rules.visual, seed)
 
 
@@ -87,7 +93,12 @@ def visual_twin(mid: Scene, visual: str, seed: int) -> Scene:
 
 
 def concept_twin(base: Scene, seed: int, rules: SuperClevrRules) -> Scene:
-    """The same layout with other concepts, drawn with the same random numbers.
+    """The same layout with other concepts, drawn with the same random numbers."""
+    return finish_scenes([begin_concept_twin(base, seed, rules)])[0]
+
+
+def begin_concept_twin(base: Scene, seed: int, rules: SuperClevrRules) -> Sampling:
+    """The same, for `finish_scenes`.
 
     A place has room for what stands there in every named distribution; but a vehicle that would be hidden
     there, or has no room because its concepts are the user's own, is moved, and the note `moved` names it.
@@ -98,7 +109,7 @@ def concept_twin(base: Scene, seed: int, rules: SuperClevrRules) -> Scene:
     things = _sample_vehicles([o.values("size")[0] for o in base.objects], rules.concepts, path)
     camera = camera_of(base)
     try:
-        arranged = rearrange(things, base.objects, camera, rules, derive(*path, "moved"))
+        arranged = yield from rearrange(things, base.objects, camera, rules, derive(*path, "moved"))
     except NoRoomError as cramped:
         raise UserError(_explain_failure(rules, str(cramped), len(things), path)) from None
     mid = _build_scene(arranged, camera, base.note("lamps"), path, rules, parts=True)

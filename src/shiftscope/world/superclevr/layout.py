@@ -7,7 +7,7 @@ begun again; where that does not help for long, one of the large vehicles is mad
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -16,11 +16,12 @@ import numpy as np
 
 from ...geometry.camera import Camera
 from ...geometry.footprint import place_first_free
-from ...geometry.mesh import bodies_of, build_scene_mesh, unit_circle
+from ...geometry.layout import Layout
+from ...geometry.mesh import unit_circle
 from ...geometry.shapes.superclevr import SIZES, load_vehicle
-from ...geometry.visibility import Visibility, measure_visibility
+from ...geometry.visibility import Visibility
 from ...kernels import Doubles
-from ...scene import Object, Scene
+from ...scene import Object
 from ...schemas.superclevr import SCHEMA
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ class Arrangement:
     objects: tuple[Object, ...]
     seen: Visibility
     moved: tuple[int, ...] = ()  # those that could not stand at their spots
+
+
+Arranging = Generator[Layout, Visibility, Arrangement]  # yields a layout, gets what is seen of it
 
 
 class NoRoomError(Exception):
@@ -66,7 +70,7 @@ def arrange(
     generator: np.random.Generator,
     *,
     keep_sizes: bool = False,
-) -> Arrangement:
+) -> Arranging:
     """The vehicles in free places, turned at random; NoRoomError where there is no room.
 
     `others` are lists of shapes, one a vehicle: the places must be free for these vehicles too, though what
@@ -86,7 +90,7 @@ def arrange(
         attempt = _PlacementAttempt(ground, current, turns, generator)
         found = attempt.fill(range(len(current)))
         if found == "":
-            found, seen = attempt.move_hidden(frozenset())
+            found, seen = yield from attempt.move_hidden(frozenset())
             if seen is not None:
                 return Arrangement(attempt.objects(), seen)
         refused[found] += 1
@@ -99,7 +103,7 @@ def rearrange(
     camera: Camera,
     rules: SuperClevrRules,
     generator: np.random.Generator,
-) -> Arrangement:
+) -> Arranging:
     """The vehicles where others stand, of the same sizes; what has no room there is put elsewhere.
 
     First those are moved that hit another or leave the picture, then those that hide or are hidden. Where
@@ -113,10 +117,10 @@ def rearrange(
         attempt = _PlacementAttempt(ground, things, turns, generator)
         attempt.place_at(spots, loose)
         if attempt.fill(sorted(loose)) == "":
-            _, seen = attempt.move_hidden(loose)
+            _, seen = yield from attempt.move_hidden(loose)
             if seen is not None:
                 return Arrangement(attempt.objects(), seen, tuple(sorted(attempt.moved | loose)))
-    found = arrange(things, (), camera, rules, generator, keep_sizes=True)
+    found = yield from arrange(things, (), camera, rules, generator, keep_sizes=True)
     return replace(found, moved=tuple(range(len(things))))
 
 
@@ -175,13 +179,12 @@ class _PlacementAttempt:
         bound = [k for k in self.list_largest_first(range(len(spots))) if k not in loose]
         return loose | {k for k in bound if self.try_place(k, np.array([spots[k]]))}
 
-    def move_hidden(self, moved: frozenset[int]) -> tuple[str, Visibility | None]:
+    def move_hidden(self, moved: frozenset[int]) -> Generator[Layout, Visibility, tuple[str, Visibility | None]]:
         """Put those elsewhere that are hardly seen, until all are seen well."""
         self.moved = moved
         camera, rules = self.ground.camera, self.ground.rules
         for _ in range(MOST_MOVES):
-            scene = Scene(self.objects(), schema=SCHEMA)
-            seen = measure_visibility(build_scene_mesh(bodies_of(scene)), camera, rules.size)
+            seen = yield Layout(self.objects(), SCHEMA, camera, rules.size)
             k = int(seen.visible.argmin())
             if seen.visible[k] >= rules.scale_pixels(rules.pixels):
                 return "", seen
