@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.mesh import Body, Mesh, unit_circle, volume
-from ..kernels import Doubles, Floats, Ints, Longs
+from ..kernels import Doubles, Floats, Ints, Longs, exact
 from ..scene import Vector
 from .image import srgb_to_linear
 
@@ -84,21 +84,35 @@ def _box_volume(low: Doubles, high: Doubles) -> float:
     return float(np.prod(np.maximum(high - low, THIN)))
 
 
+@exact
 def _find_best_cut(points: Doubles) -> tuple[float, int, float]:
     """The volume saved, the axis and the place of the best of some cuts."""
-    low, high = points.min(0), points.max(0)
-    whole, best = _box_volume(low, high), (0.0, 0, 0.0)
+    sides = np.empty((2, 2, 3))  # of a cut; its lowest and highest
+    best, best_axis, best_at = 0.0, 0, 0.0
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for i in range(len(points)):
+        for k in range(3):
+            low[k], high[k] = min(low[k], points[i, k]), max(high[k], points[i, k])
+    whole = 1.0
+    for k in range(3):
+        whole *= max(high[k] - low[k], THIN)
     for axis in range(3):
-        row = points[np.argsort(points[:, axis])]
-        places = [float(low[axis] + share * (high[axis] - low[axis])) for share in SHARES]
-        below = np.searchsorted(row[:, axis], places).tolist()  # how many lie there
-        left = np.minimum.accumulate(row), np.maximum.accumulate(row)  # around the first 1, 2, … points
-        right = np.minimum.accumulate(row[::-1])[::-1], np.maximum.accumulate(row[::-1])[::-1]
-        for at, n in zip(places, below, strict=True):
-            first = _box_volume(left[0][n - 1], left[1][n - 1]) if n else 0.0
-            rest = _box_volume(right[0][n], right[1][n]) if n < len(row) else 0.0
-            best = max(best, (whole - first - rest, axis, at))
-    return best
+        for share in SHARES:
+            at = low[axis] + share * (high[axis] - low[axis])
+            sides[:, 0], sides[:, 1] = np.inf, -np.inf
+            for i in range(len(points)):
+                side = sides[1 if points[i, axis] >= at else 0]
+                for k in range(3):
+                    side[0, k], side[1, k] = min(side[0, k], points[i, k]), max(side[1, k], points[i, k])
+            saved = whole
+            for s in range(2):
+                part = 1.0
+                for k in range(3):
+                    part *= max(sides[s, 1, k] - sides[s, 0, k], THIN)
+                saved -= part if sides[s, 0, 0] < np.inf else 0.0
+            if saved > best or (saved == best and (axis, at) > (best_axis, best_at)):
+                best, best_axis, best_at = saved, axis, at
+    return best, best_axis, best_at
 
 
 KINDS = {"sphere": 0.0, "cylinder": 1.0, "cube": 2.0}  # solids that stand in for themselves
