@@ -40,14 +40,25 @@ def measure_gap(rows: Rows, a: int, b: int) -> float:
 
 
 @exact
-def place_first_clear(
-    rows: Rows, radii: Doubles, placed: int,
-    candidates: Doubles,  # [try, xy]
+def place_in_turn(
+    rows: Rows, radii: Doubles,
+    candidates: Doubles,  # [footprint, try, xy]
     axes: Doubles,  # [2, xy], unit vectors
     distance: float, margin: float, clearance: float,
     refused: Longs,  # counts: distance, margin, overlap
+) -> int:  # fmt: skip
+    """Put footprints at the first candidates clear of those before them; how many find one before one does not."""
+    for placed in range(len(rows)):
+        if not _place_first_clear(rows, radii, placed, candidates[placed], axes, distance, margin, clearance, refused):
+            return placed
+    return len(rows)
+
+
+@exact
+def _place_first_clear(
+    rows: Rows, radii: Doubles, placed: int, candidates: Doubles, axes: Doubles,
+    distance: float, margin: float, clearance: float, refused: Longs,
 ) -> bool:  # fmt: skip
-    """Put footprint number `placed` at the first candidate clear of those before it; False if none is."""
     for t in range(len(candidates)):
         x, y = candidates[t, 0], candidates[t, 1]
         rows[placed, 0], rows[placed, 1] = x, y

@@ -116,6 +116,13 @@ class Body:
             raise UserError(f"{self.mesh.name} has {len(self.mesh.parts)} parts but {len(self.looks)} looks")
 
 
+def number_looks(body: Body) -> tuple[list[SurfaceLook], list[int]]:
+    """The looks of a body without repetition (but two may be equal), and which of them each surface has."""
+    looks = {id(look): look for look in body.looks}
+    number = {key: n for n, key in enumerate(looks)}
+    return list(looks.values()), [number[id(look)] for look in body.looks]
+
+
 def bodies_of(scene: Scene) -> tuple[Body, ...]:
     """The meshes of a scene, object by object, built by `shapes/SCHEMA.py` or the world named like the schema."""
     build = _load_builder(scene.schema.name)

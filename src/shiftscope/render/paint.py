@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from ..geometry.camera import Camera
-from ..geometry.mesh import Body, Mesh, SceneMesh, SurfaceLook
+from ..geometry.mesh import Body, Mesh, SceneMesh, SurfaceLook, number_looks
 from ..geometry.visibility import FOUR, GUARD, NEARNESS, SNAP, Buffer, draw_triangles, snap
 from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
 from . import lighting, reflect, surface
@@ -31,15 +31,18 @@ def pack_traits(bodies: Sequence[Body]) -> Floats:
     they see nearly the same: it has many edges, and each point costs. A group is any number that equal looks
     of a body share.
     """
-    rows = []
+    rows: list[tuple[float, ...]] = []
     for number, body in enumerate(bodies):
         fine = len(body.mesh.parts) > 1
         groups: dict[SurfaceLook, int] = {}
-        for look in body.looks:
+        looks, which = number_looks(body)
+        own = []
+        for look in looks:
             group = groups.setdefault(look, len(groups)) + 256 * number
             metal = look.material == "metal"
             edge = EDGE if metal else SOFT_EDGE if fine else 0.0
-            rows.append((float(group), edge, (FINE_BEND if fine else BEND) if metal else 0.0, float(fine)))
+            own.append((float(group), edge, (FINE_BEND if fine else BEND) if metal else 0.0, float(fine)))
+        rows += [own[n] for n in which]
     return np.array(rows, np.float32).reshape(-1, 4)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.mesh import Body, Mesh, unit_circle, volume
+from ..geometry.mesh import Body, Mesh, number_looks, unit_circle, volume
 from ..kernels import Doubles, Floats, Ints, Longs, exact
 from ..scene import Vector
 from .image import srgb_to_linear
@@ -167,7 +167,8 @@ def _solid_proxy(body: Body) -> BodyProxies:
 
 
 def _box_proxies(body: Body, blocks: MeshBoxes) -> BodyProxies:
-    colors = np.array([srgb_to_linear(look.color) for look in body.looks])
+    looks, which = number_looks(body)
+    colors = np.array([srgb_to_linear(look.color) for look in looks])[which]
     paint = (blocks.areas @ colors / blocks.areas.sum(1, keepdims=True)).tolist()
     turn = unit_circle(body.rotation)
     own, lumps = [], []

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from ..geometry.mesh import Body, SurfaceLook, unit_circle
+from ..geometry.mesh import Body, SurfaceLook, number_looks, unit_circle
 from ..geometry.visibility import NEARNESS
 from ..kernels import Doubles, Floats, Ints, Real, fast
 from ..scene import Vector
@@ -184,7 +184,12 @@ SLENDER = (0.5, 25.0)  # what is made of tubes and sheets has a finer one: a sha
 
 def pack_looks(bodies: Sequence[Body]) -> Floats:
     """[surface, rgb metal pattern ink(3)]; colours are linear."""
-    return np.array([_pack_look(look) for body in bodies for look in body.looks], np.float32).reshape(-1, 8)
+    rows: list[tuple[float, ...]] = []
+    for body in bodies:
+        looks, which = number_looks(body)
+        own = [_pack_look(look) for look in looks]
+        rows += [own[n] for n in which]
+    return np.array(rows, np.float32).reshape(-1, 8)
 
 
 @cache
