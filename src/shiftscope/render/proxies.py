@@ -36,15 +36,15 @@ class MeshBoxes(NamedTuple):
 def fit_boxes(mesh: Mesh) -> MeshBoxes:
     """Cut the box around the mesh, again and again, where that leaves the least air."""
     points, normals, areas, surface = _sample_surface(mesh)
-    boxes = [np.arange(len(points))]
-    whole = _box_volume(points.min(0), points.max(0))
+    boxes, cuts = [np.arange(len(points))], [_find_best_cut(points)]
+    whole = float(np.prod(np.maximum(points.max(0) - points.min(0), THIN)))
     while len(boxes) < MOST_BOXES:
-        cuts = [(*_find_best_cut(points[box]), k) for k, box in enumerate(boxes)]
-        gain, axis, at, k = max(cuts)
+        (gain, axis, at), k = max((cut, k) for k, cut in enumerate(cuts))
         if gain < GAIN * whole:
             break
         low = points[boxes[k], axis] < at
         boxes[k : k + 1] = [boxes[k][low], boxes[k][~low]]
+        cuts[k : k + 1] = [_find_best_cut(points[box]) for box in boxes[k : k + 2]]
     boxes.sort(key=lambda box: -float(areas[box].sum()))
     low, high = (np.array([side(points[box], axis=0) for box in boxes]) for side in (np.min, np.max))
     halves = np.maximum(high - low, THIN) / 2
@@ -78,10 +78,6 @@ def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
     u, v = np.where(counts[t] == 1, 1 / 3, u)[:, None], np.where(counts[t] == 1, 1 / 3, v)[:, None]
     points = a[t] + u * (b - a)[t] + v * (c - a)[t]
     return points, (across / size[:, None])[t], (size / 2 / counts)[t], mesh.part_of[t]
-
-
-def _box_volume(low: Doubles, high: Doubles) -> float:
-    return float(np.prod(np.maximum(high - low, THIN)))
 
 
 @exact

@@ -203,6 +203,4 @@ class _PlacementAttempt:
 
     def objects(self) -> tuple[Object, ...]:
         spots, turns = self.rows[0, :, :2].tolist(), self.turns.tolist()
-        return tuple(
-            put_on_ground(t, x, y, turn) for t, (x, y), turn in zip(self.things, spots, turns, strict=True)
-        )
+        return tuple(put_on_ground(t, x, y, turn) for t, (x, y), turn in zip(self.things, spots, turns, strict=True))

@@ -120,9 +120,10 @@ def build_twin(
             phrases = ground_phrases(spans, bare, ends, values, list_scene_parts(world.scenes[0]))
         else:
             text = wording(codes, dice, other, clauses)
+    if not stays:
         for step in steps:
             step.above = None  # a tree without cycles is gone at once
-    elif level == "rd":
+    if level == "rd" and not (gone or added):
         return question
     notes = (*question.notes, ("twin", question.id), ("redundancy", level))
     return Question(
