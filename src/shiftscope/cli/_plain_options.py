@@ -7,7 +7,7 @@ Typer's.
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 PLAIN_NUMBER = {int: re.compile(r"-?[0-9]{1,15}"), float: re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")}
 OTHER_PATHS = ("exists", "writable", "resolve_path", "allow_dash", "path_type")  # what else Typer may ask of a path
@@ -19,19 +19,28 @@ class PlainParam:
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
         several = param.multiple or param.nargs != 1
-        if value is None and not several:
-            return None
-        if not several and info.parser is None:
-            if kind is str and type(value) is str:
-                return value
-            if kind in PLAIN_NUMBER and PLAIN_NUMBER[kind].fullmatch(str(value)):
-                number = kind(value)
-                if (info.min is None or number >= info.min) and (info.max is None or number <= info.max):
-                    return number
-            if kind is Path and isinstance(value, str | Path) and _is_plain_path(os.fspath(value), info):
-                return Path(value)
+        if value is None:
+            return () if several else None
+        listed = several and get_origin(kind) is list and isinstance(value, list | tuple)
+        values, kind = (value, get_args(kind)[0]) if listed else ((value,), kind)
+        found = [] if several and not listed or info.parser is not None else [_read(v, kind, info) for v in values]
+        if len(found) == len(values) and None not in found:
+            return found if listed else found[0]
         param._runtime_param = None  # Typer makes its own
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def _read(value: Any, kind: Any, info: Any) -> Any:
+    """The value, or None where it is not plain."""
+    if kind is str and type(value) is str:
+        return value
+    if kind in PLAIN_NUMBER and PLAIN_NUMBER[kind].fullmatch(str(value)):
+        number = kind(value)
+        fits = (info.min is None or number >= info.min) and (info.max is None or number <= info.max)
+        return number if fits else None
+    if kind is Path and isinstance(value, str | Path) and _is_plain_path(os.fspath(value), info):
+        return Path(value)
+    return None
 
 
 def _is_plain_path(path: str, info: Any) -> bool:

@@ -17,6 +17,8 @@ def build_command(told, *, plainly):
 
     @app.command()
     def run(
+        files: Annotated[list[Path] | None, typer.Argument()] = None,
+        pair: Annotated[tuple[int, str], typer.Option()] = (1, "x"),
         word: str = "a",
         n: Annotated[int, typer.Option(min=1, max=99)] = 3,
         share: float = 0.5,
@@ -25,7 +27,7 @@ def build_command(told, *, plainly):
         names: Annotated[list[str] | None, typer.Option("--name")] = None,
         switch: Annotated[bool, typer.Option("--switch")] = False,
     ) -> None:
-        told.append((word, n, share, out, maybe, names, switch))
+        told.append((files, pair, word, n, share, out, maybe, names, switch))
 
     return read_plainly(get_command(app)) if plainly else get_command(app)
 
@@ -35,7 +37,18 @@ def build_command(told, *, plainly):
     [
         *("", "--word 12", "--n 7", "--n -7", "--n 0", "--n 100", "--n 1_0", "--n ٣", "--n 1.5", "--n 7.0"),
         *("--share 2", "--share 1e3", "--share x", "--share .5", "--out /tmp", "--out /nowhere/at/all"),
-        *("--maybe 4", "--maybe x", "--name a --name b", "--switch", "--word", "--n"),
+        *(
+            "--maybe 4",
+            "--maybe x",
+            "--name a --name b",
+            "--switch",
+            "--word",
+            "--n",
+            "a b",
+            "/tmp",
+            "--pair 2 y",
+            "--pair x y",
+        ),
     ],
 )
 def test_values_and_errors_are_those_of_typer(line):
