@@ -23,7 +23,7 @@ class PlainParam:
             return () if several else None
         listed = several and get_origin(kind) is list and isinstance(value, list | tuple)
         values, kind = (value, get_args(kind)[0]) if listed else ((value,), kind)
-        found = [] if several and not listed or info.parser is not None else [_read(v, kind, info) for v in values]
+        found = [] if (several and not listed) or info.parser is not None else [_read(v, kind, info) for v in values]
         if len(found) == len(values) and None not in found:
             return found if listed else found[0]
         param._runtime_param = None  # Typer makes its own
