@@ -1,30 +1,103 @@
-"""Making a CLEVR dataset, everything included: sample, reject, render, masks, PNG, questions, Parquet."""
+"""Making datasets, everything included: sample, reject, render, masks, PNG, questions, Parquet.
+
+`python -m benchmarks.make`: first the core milliseconds of each stage per image, which other jobs on the machine
+disturb least, then whole commands on all cores: 200 images with start-up, and the throughput after these.
+"""
 
 from __future__ import annotations
 
+import pickle
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from benchmarks.table import row
+from shiftscope.render import open_renderer
+from shiftscope.render.png import encode_png
+from shiftscope.store.image import encode_mask
+from shiftscope.store.shard import write_shard
+from shiftscope.suites import load_suite
 
-IMAGES = 600
+BUDGETS = {"superclevr": 60, "clevr": 100}  # images per second on two cores
+FEW, MANY, SHARD = 200, 1000, 50
+PIECE, PIECES, ROUNDS = 8, 4, 4
 
 
 def main() -> None:
-    print("make clevr (all cores, 480×320, 10 questions per image)")
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "shiftscope", "make", "clevr", "--shard", "50", "--out"]
-        warm = [*command, f"{folder}/warm", "--images", "4"]
-        subprocess.run(warm, check=True, capture_output=True)  # compiles
-        start = time.perf_counter()
-        subprocess.run([*command, f"{folder}/data", "--images", str(IMAGES)], check=True, capture_output=True)
-        seconds = time.perf_counter() - start
-    row(f"{IMAGES} images with questions, start-up included", f"{IMAGES / seconds:.1f} images/s", "40 images/s")
+    for name in BUDGETS:
+        measure_stages(name)
+    for name, budget in BUDGETS.items():
+        measure_commands(name, budget)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    row("  peak memory of a process", f"{peak:.0f} MB", "2,000 MB")
+    row("peak memory of a process", f"{peak:.0f} MB", "2,000 MB")
+
+
+def measure_stages(name: str) -> None:
+    """CPU time per image of what a worker does, the least of a few rounds for each piece of eight images."""
+    suite: Any = load_suite(name)
+    spec = suite.spec(images=1000)
+    split = next(iter(spec.jobs()))
+    layers = ("rgb", "mask", "parts", "listed") if suite.parts else ("rgb", "mask")
+    renderer = open_renderer("cpu", workers=1)
+    best: dict[tuple[str, int], float] = {}
+
+    def take_time(stage: str, piece: int, work: Callable[[], Any]) -> Any:
+        began = time.process_time()
+        made = work()
+        best[stage, piece] = min(best.get((stage, piece), 1e9), time.process_time() - began)
+        return made
+
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(ROUNDS * PIECES):
+            piece = turn % PIECES
+            places = range(PIECE * piece, PIECE * (piece + 1))
+            scenes = take_time("sample", piece, lambda p=places: suite.sample_scenes(spec, split, 0, p))
+            shown = take_time("render", piece, lambda s=scenes: list(renderer.render(s, layers, spec.size)))
+            take_time("PNG", piece, lambda r=shown: [encode_png(one.rgb) for one in r])
+            masks = [m for one in shown for m in (one.mask, one.parts, one.listed) if m is not None]
+            take_time("masks", piece, lambda ms=masks: [encode_mask(m) for m in ms])
+        images = suite.make_images(spec.spec(), split, 0, range(PIECE * PIECES))
+        scenes = [image.scene for image in images]
+        for turn in range(ROUNDS):
+            questions = take_time("ask", 0, lambda: suite.ask(spec, split, 0, scenes, grounding=True))
+            out = (Path(folder), split, turn, images, questions, None)
+            take_time("Parquet", 0, lambda o=out: write_shard(*o))
+            take_time("between processes", 0, lambda: pickle.loads(pickle.dumps(images)))
+    stages: dict[str, float] = {}
+    for (stage, _), seconds in best.items():
+        stages[stage] = stages.get(stage, 0.0) + 1e3 * seconds / PIECE / PIECES
+    print(f"{name}: core ms per image at 480×320, {len(questions) / len(images):.0f} questions per image")
+    for stage, ms in stages.items():
+        row(f"  {stage}", f"{ms:.2f} ms", "-")
+    total = sum(stages.values())
+    row("  all", f"{total:.2f} ms", f"{2000 / BUDGETS[name]:.0f} ms")
+
+
+def measure_commands(name: str, budget: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+
+        def take_time(images: int, *more: str) -> float:
+            command = [sys.executable, "-m", "shiftscope", "make", name, "--images", str(images), *more]
+            began = time.perf_counter()
+            subprocess.run([*command, "--out", f"{folder}/{images}"], check=True, capture_output=True)
+            return time.perf_counter() - began
+
+        take_time(4)  # compiles
+        row(f"make {name}: 3 images", f"{take_time(3):.2f} s", "1 s")
+        few, part, whole = (
+            take_time(FEW),
+            take_time(FEW + 1, "--shard", str(SHARD)),
+            take_time(MANY, "--shard", str(SHARD)),
+        )
+    row(f"make {name}: {FEW} images with start-up", f"{FEW / few:.1f} images/s", "40 images/s")
+    row(
+        f"make {name}: after the first {FEW}", f"{(MANY - FEW - 1) / (whole - part):.1f} images/s", f"{budget} images/s"
+    )
 
 
 if __name__ == "__main__":

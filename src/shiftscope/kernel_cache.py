@@ -17,14 +17,17 @@ from typing import IO, Any
 
 import numba
 import numba.core.caching
-import numba.core.runtime
+import numba.core.codegen
+import numba.core.runtime._nrt_python
 import numba.np.linalg
+from llvmlite import binding
 
 from .files import find_cache_folder
 
 caching: Any = numba.core.caching  # most of what follows has no types there
+codegen: Any = numba.core.codegen
 linalg: Any = numba.np.linalg
-runtime: Any = numba.core.runtime.rtsys  # type: ignore[attr-defined]
+runtime: Any = numba.core.runtime._nrt_python
 
 FOLDER = find_cache_folder() / "kernels"
 KEPT_SECONDS = 90 * 86400.0  # since a folder was last written to; its kernels would be compiled again
@@ -61,11 +64,48 @@ class KernelLocator(caching.UserWideCacheLocator):  # type: ignore[misc]
         return _digest_sources(self._py_file)
 
 
+class KeptLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """A kernel's machine code; its bitcode, which only a kernel that calls it needs to be compiled, is read then."""
+
+    bitcode = b""
+    _module: Any = None
+
+    @property
+    def _shared_module(self) -> Any:
+        if self._module is None and self.bitcode:
+            self._module = binding.parse_bitcode(self.bitcode)
+            self._codegen._engine._load_defined_symbols(self._module)
+        return self._module
+
+    @_shared_module.setter
+    def _shared_module(self, module: Any) -> None:
+        self._module = module
+
+
 class KernelCacheFiles(caching.CompileResultCacheImpl):  # type: ignore[misc]
     """Numba's files of a kernel, in our folder unless $NUMBA_CACHE_DIR names another, or where ours is not writable."""
 
     first, *rest = caching.CompileResultCacheImpl._locator_classes
     _locator_classes = (first, KernelLocator, *rest)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        (name, _, (code, bitcode)), described, *_ = payload
+        own = target_context.codegen()
+
+        def load_library(_: Any) -> KeptLibrary:
+            library = KeptLibrary(own, name)
+            library.enable_object_caching()
+            library._set_compiled_object(code)
+            library._finalize_final_module()
+            library.bitcode = bitcode
+            own._engine._defined_symbols |= {described.llvm_func_name, described.llvm_cpython_wrapper_name}
+            return library
+
+        own.unserialize_library = load_library  # nobody else loads: this thread holds the compiler's lock
+        try:
+            return super().rebuild(target_context, payload)
+        finally:
+            del own.unserialize_library
 
 
 class InnerKernelCacheFiles(KernelCacheFiles):
@@ -83,7 +123,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The version for these types; None where it must be compiled, which this process alone may do."""
-        runtime.initialize(target_context)
+        _name_runtime()
         found = self._find_overload(sig, target_context)
         if found is None and self._wait_for_others():
             found = self._find_overload(sig, target_context)
@@ -145,6 +185,13 @@ def keep_kernel(compiled: Any, inner: bool) -> None:
             cache.release()
 
     compiled._cache, compiled.compile = cache, compile_alone
+
+
+@cache
+def _name_runtime() -> None:
+    """Tell LLVM where the functions are that handle arrays; those that are compiled, only compiling needs."""
+    for name, address in runtime.c_helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 @cache

@@ -146,10 +146,14 @@ class QuestionTable:
         return [self.ids[row] for row in rows]
 
 
+FEW_VALUES = 10_000  # are numbered sooner than pyarrow's functions are loaded
+
+
 def encode_column(values: Sequence[Any]) -> Column:
     """Values as numbers into their sorted vocabulary; None becomes -1. Numbers come before text."""
     kinds = set(map(type, values))
-    if kinds <= {str, type(None)} and (column := _encode_text(values)) is not None:
+    many = len(values) > FEW_VALUES
+    if many and kinds <= {str, type(None)} and (column := _encode_text(values)) is not None:
         return column
     if kinds == {int} and 0 <= min(values) <= max(values) < 2**62:
         numbers, codes, _ = number_keys(np.array(values, np.int64))

@@ -128,3 +128,10 @@ ALONE = """if True:
 
 def test_numba_waits_for_a_kernel_and_scipy_for_linear_algebra():
     subprocess.run([sys.executable, "-c", ALONE], check=True)
+
+
+def test_a_loaded_kernel_can_be_part_of_one_that_is_compiled(load):
+    load(SOURCE).double(1)
+    again = load(SOURCE)
+    assert (again.double(2), count_uses(again.double)) == (4, (1, 0))
+    assert (again.quadruple(2), count_uses(again.quadruple)) == (8, (0, 1))

@@ -11,6 +11,7 @@ from typer.main import get_command
 
 from .. import __version__
 from ..registry import VERBS
+from ._plain_options import read_plainly
 
 
 class VerbCommands(Mapping[str, Any]):
@@ -68,12 +69,12 @@ def _build_verb(name: str) -> Any:
     module, alone = VERBS.load(name), typer.Typer(add_completion=False, rich_markup_mode=None)
     if hasattr(module, "group"):  # a verb of several kinds: make clevr, make questions
         alone.add_typer(module.group, name=name)
-        return get_command(alone).commands[name]  # type: ignore[attr-defined]
+        return read_plainly(get_command(alone).commands[name])  # type: ignore[attr-defined]
     alone.command(name, help=inspect.getdoc(module.command))(module.command)
-    return get_command(alone)
+    return read_plainly(get_command(alone))
 
 
 @cache
 def command() -> Callable[..., Any]:
     """The command line as it is called."""
-    return get_command(app)
+    return read_plainly(get_command(app))  # type: ignore[no-any-return]

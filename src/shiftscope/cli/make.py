@@ -15,6 +15,7 @@ from ..errors import UserError
 from ..files import resolve_links
 from ..registry import SUITES
 from ._console import print_json, print_table, shard_bar, track_progress
+from ._plain_options import read_plainly
 
 if TYPE_CHECKING:
     from ..question import Question
@@ -144,7 +145,7 @@ def build_suite_command(name: str) -> Any:
     app.command(name, help=suite.help)(build_callback(suite))
     command = typer.main.get_command(app)
     command.name = name
-    return command
+    return read_plainly(command)
 
 
 def build_callback(suite: Suite[Any]) -> Callable[..., None]:

@@ -40,14 +40,25 @@ def measure_gap(rows: Rows, a: int, b: int) -> float:
 
 
 @exact
-def place_first_clear(
-    rows: Rows, radii: Doubles, placed: int,
-    candidates: Doubles,  # [try, xy]
+def place_in_turn(
+    rows: Rows, radii: Doubles,
+    candidates: Doubles,  # [footprint, try, xy]
     axes: Doubles,  # [2, xy], unit vectors
     distance: float, margin: float, clearance: float,
     refused: Longs,  # counts: distance, margin, overlap
+) -> int:  # fmt: skip
+    """Put footprints at the first candidates clear of those before them; how many find one before one does not."""
+    for placed in range(len(rows)):
+        if not _place_first_clear(rows, radii, placed, candidates[placed], axes, distance, margin, clearance, refused):
+            return placed
+    return len(rows)
+
+
+@exact
+def _place_first_clear(
+    rows: Rows, radii: Doubles, placed: int, candidates: Doubles, axes: Doubles,
+    distance: float, margin: float, clearance: float, refused: Longs,
 ) -> bool:  # fmt: skip
-    """Put footprint number `placed` at the first candidate clear of those before it; False if none is."""
     for t in range(len(candidates)):
         x, y = candidates[t, 0], candidates[t, 1]
         rows[placed, 0], rows[placed, 1] = x, y
@@ -70,19 +81,37 @@ def place_first_clear(
 
 
 @exact
-def place_first_free(
+def place_all(
     outlines: Doubles,  # [variant, footprint, number]
     heights: Doubles,  # [variant, footprint]
     standing: npt.NDArray[np.bool_],  # [footprint], those to keep clear of
-    placed: int, candidates: Doubles, axes: Doubles, margin: float, clearance: float,  # as above
+    order: Longs,  # footprints to be placed
+    candidates: Doubles,  # [footprint of the order, try, xy]
+    axes: Doubles, margin: float, clearance: float,  # as above
     camera: Doubles,  # as `Camera.pack` gives it
     frame: Doubles,  # left, top, right, bottom: where a body must be seen, in pixels
     refused: Longs,  # counts: margin, frame, overlap
-) -> bool:  # fmt: skip
-    """Put footprint `placed` at the first candidate that is free in every variant; False if none is.
+) -> int:  # fmt: skip
+    """Put footprints at the first of their candidates that are free; how many found one before one did not.
 
     Variants are several sets of bodies for the same places: a place is free when it is for each of them.
+    `refused` tells what turned down the candidates of the last one.
     """
+    for n in range(len(order)):
+        refused[:] = 0
+        if not _place_first_free(
+            outlines, heights, standing, order[n], candidates[n], axes, margin, clearance, camera, frame, refused
+        ):
+            return n
+        standing[order[n]] = True
+    return len(order)
+
+
+@exact
+def _place_first_free(
+    outlines: Doubles, heights: Doubles, standing: npt.NDArray[np.bool_], placed: int, candidates: Doubles,
+    axes: Doubles, margin: float, clearance: float, camera: Doubles, frame: Doubles, refused: Longs,
+) -> bool:  # fmt: skip
     for t in range(len(candidates)):
         x, y = candidates[t, 0], candidates[t, 1]
         rule = -1

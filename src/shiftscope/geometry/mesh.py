@@ -67,7 +67,10 @@ _REST = tuple(zip(_SIN[-2::-1], _COS[-2::-1], strict=True))
 @lru_cache(maxsize=1024)  # a body's turn is asked for several times
 def unit_circle(degrees: float) -> tuple[float, float]:
     """(cosine, sine) of an angle in degrees; exact at the multiples of 90."""
-    turned = fmod(degrees, 360.0)
+    return _unit_circle(fmod(degrees, 360.0))
+
+
+def _unit_circle(turned: float) -> tuple[float, float]:
     quarter = int(turned / 90.0 + (0.5 if turned >= 0 else -0.5))
     x = (turned - 90.0 * quarter) * _RADIANS
     square = x * x
@@ -77,6 +80,16 @@ def unit_circle(degrees: float) -> tuple[float, float]:
         cosine = cosine * square + c
     sine *= x
     return ((cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine))[quarter % 4]
+
+
+_compiled_circle = exact(_unit_circle)
+
+
+@exact
+def find_unit_circles(degrees: Doubles, out: Doubles) -> None:
+    """[angle, cosine and sine] of many angles."""
+    for i in range(len(degrees)):
+        out[i, 0], out[i, 1] = _compiled_circle(np.fmod(degrees[i], 360.0))
 
 
 SHAPES = Registry("set of shapes", "shiftscope.geometry.shapes")
@@ -175,18 +188,31 @@ def weld_mesh(mesh: Mesh) -> tuple[Doubles, Ints]:
     return mesh.vertices[first[order]], rank[of.reshape(-1)][mesh.triangles]
 
 
+Pose = tuple[Mesh, Vector, float, float]  # what of a body decides where it is seen: mesh, position, scale, rotation
+RECENT = 16  # scenes whose triangles and masks are kept: who samples one looks at it, and soon it is drawn
+
+
+def poses_of(bodies: Sequence[Body]) -> tuple[Pose, ...]:
+    return tuple([(b.mesh, b.position, b.scale, b.rotation) for b in bodies])
+
+
 def build_scene_mesh(bodies: Sequence[Body]) -> SceneMesh:
-    """Every body placed, in order."""
-    welded = [weld_mesh(b.mesh) for b in bodies]
-    faces = sum(len(b.mesh.triangles) for b in bodies)
+    """Every body placed, in order; the arrays may be shared with another scene, and are never written to."""
+    return SceneMesh(*place_meshes(poses_of(bodies)), tuple(bodies), tuple([look for b in bodies for look in b.looks]))
+
+
+@lru_cache(maxsize=RECENT)
+def place_meshes(poses: tuple[Pose, ...]) -> tuple[Doubles, Ints, Floats, Ints, Ints, Ints]:
+    meshes = [mesh for mesh, *_ in poses]
+    welded = [weld_mesh(mesh) for mesh in meshes]
+    faces = sum(len(mesh.triangles) for mesh in meshes)
     vertices = np.empty((sum(len(places) for places, _ in welded), 3))
-    normals = np.empty((sum(len(b.mesh.normals) for b in bodies), 3), np.float32)
+    normals = np.empty((sum(len(mesh.normals) for mesh in meshes), 3), np.float32)
     corners, triangles = np.empty((2, faces, 3), np.int32)
     surface_of = np.empty(faces, np.int32)
     place = point = face = surface = 0
-    for body, (places, between) in zip(bodies, welded, strict=True):
-        mesh = body.mesh
-        pose = np.array([*body.position, body.scale, *unit_circle(body.rotation)])
+    for (mesh, position, scale, rotation), (places, between) in zip(poses, welded, strict=True):
+        pose = np.array([*position, scale, *unit_circle(rotation)])
         _place_points(places, mesh.normals, pose, place, point, vertices, normals)
         last = face + len(mesh.triangles)
         corners[face:last] = between + np.int32(place)
@@ -194,9 +220,8 @@ def build_scene_mesh(bodies: Sequence[Body]) -> SceneMesh:
         surface_of[face:last] = mesh.part_of + np.int32(surface)
         place, point = place + len(places), point + len(mesh.normals)
         face, surface = last, surface + len(mesh.parts)
-    body_of = np.repeat(np.arange(len(bodies), dtype=np.int32), [len(b.mesh.parts) for b in bodies])
-    looks = tuple(look for b in bodies for look in b.looks)
-    return SceneMesh(vertices, corners, normals, triangles, surface_of, body_of, tuple(bodies), looks)
+    body_of = np.repeat(np.arange(len(meshes), dtype=np.int32), [len(mesh.parts) for mesh in meshes])
+    return vertices, corners, normals, triangles, surface_of, body_of
 
 
 @exact

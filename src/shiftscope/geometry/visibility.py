@@ -7,17 +7,18 @@ and drawing is a maximum: order does not matter, and 0 means that nothing is the
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import UserError
 from ..kernels import Bytes, Doubles, Ints, Longs, exact, exact_inline
 from ..scene import Scene
 from .camera import Camera
-from .mesh import Body, Mesh, SceneMesh
+from .mesh import RECENT, Body, Mesh, Pose, SceneMesh, place_meshes, poses_of
 
 SNAP = 256  # steps in a pixel
 NEAR = 1.0  # nothing closer than this is drawn, in world units
@@ -32,6 +33,7 @@ GUARD = 1 << 22  # snapped coordinates beyond this could overflow; such triangle
 CENTRE = np.array([[128, 128]], np.int64)
 FOUR = np.array([[96, 32], [224, 96], [32, 160], [160, 224]], np.int64)  # no two in one row or column
 
+Shorts = npt.NDArray[np.unsignedinteger[Any]]  # 16 bits, unless there are more surfaces
 Buffer = Longs  # [height, width × samples]: those of a pixel lie together, for they are drawn together
 
 
@@ -218,23 +220,33 @@ def measure_visibility(
     """
     if len(stage.bodies) > MOST_LABELS:
         raise UserError(f"{len(stage.bodies)} objects do not fit a mask of bytes; an image holds at most {MOST_LABELS}")
-    buffer = draw_buffer(stage, camera, size, CENTRE)
-    mask = np.empty((size[1], size[0]), np.uint8)
-    counts, boxes = np.zeros(len(stage.body_of), np.int32), np.zeros((len(stage.body_of), 4), np.int32)
-    _measure_surfaces(buffer, stage.surface_of, stage.body_of, mask, boxes, counts)
+    surfaces, boxes, counts = _find_surfaces(poses_of(stage.bodies), camera, size)
     planes: list[Bytes | None] = []
-    for given in (labels, numbers):
-        plane = None if given is None else np.zeros_like(mask)
+    for given in ((stage.body_of + 1).astype(np.uint8), labels, numbers):
+        plane = None if given is None else np.zeros((size[1], size[0]), np.uint8)
         planes.append(plane)
         if plane is not None and given is not None and given.any():
-            _paint_labels(buffer, stage.surface_of, given, plane)
+            _paint_labels(surfaces, np.concatenate([np.zeros(1, np.uint8), given]), plane)
     whole = _merge_boxes(boxes, counts, stage.body_of, len(stage.bodies))
     starts = [0, *accumulate(len(list_parts(body.mesh)) for body in stage.bodies)]
     slots = [_slots(body.mesh) for body in stage.bodies]
     whose = [np.where(own < 0, own, own + first) for own, first in zip(slots, starts, strict=False)]
     merged = _merge_boxes(boxes, counts, np.concatenate([np.zeros(0, np.int32), *whose]), starts[-1])
     part_boxes, part_visible = (tuple(rows[a:b] for a, b in pairwise(starts)) for rows in merged)
-    return Visibility(mask, *whole, planes[0], part_boxes, part_visible, planes[1])
+    mask, parts, each = planes
+    assert mask is not None
+    return Visibility(mask, *whole, parts, part_boxes, part_visible, each)
+
+
+@lru_cache(maxsize=RECENT)
+def _find_surfaces(poses: tuple[Pose, ...], camera: Camera, size: tuple[int, int]) -> tuple[Shorts, Ints, Ints]:
+    """[height, width] the surface seen, from 1; of each surface its pixels, and its first and last column and row."""
+    vertices, corners, _, _, surface_of, body_of = place_meshes(poses)
+    buffer = _draw_buffer(vertices, corners, camera, size, CENTRE)
+    surfaces = np.zeros((size[1], size[0]), np.uint16 if len(body_of) < 1 << 16 else np.uint32)
+    counts, boxes = np.zeros(len(body_of), np.int32), np.zeros((len(body_of), 4), np.int32)
+    _measure_surfaces(buffer, surface_of, surfaces, boxes, counts)
+    return surfaces, boxes, counts
 
 
 def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
@@ -251,10 +263,14 @@ def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
 
 def draw_buffer(stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:
     """The visibility buffer of an image."""
+    return _draw_buffer(stage.vertices, stage.corners, camera, size, samples)
+
+
+def _draw_buffer(vertices: Doubles, corners: Ints, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:
     buffer = np.zeros((size[1], size[0] * len(samples)), np.int64)
-    x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
-    snap(stage.vertices, camera.pack(size), x, y, nearness)
-    draw_triangles(x, y, nearness, stage.corners, samples, buffer)
+    x, y, nearness = np.empty((3, len(vertices)), np.int32)
+    snap(vertices, camera.pack(size), x, y, nearness)
+    draw_triangles(x, y, nearness, corners, samples, buffer)
     return buffer
 
 
@@ -266,16 +282,15 @@ def _slots(mesh: Mesh) -> Ints:
 
 
 @exact
-def _measure_surfaces(buffer: Buffer, surface_of: Ints, body_of: Ints, mask: Bytes, boxes: Ints, counts: Ints) -> None:
-    """The mask, and for each surface its pixels and its first and last column and row."""
-    for y in range(mask.shape[0]):
-        for x in range(mask.shape[1]):
+def _measure_surfaces(buffer: Buffer, surface_of: Ints, surfaces: Shorts, boxes: Ints, counts: Ints) -> None:
+    """The surface at each pixel, from 1, and for each surface its pixels and its first and last column and row."""
+    for y in range(surfaces.shape[0]):
+        for x in range(surfaces.shape[1]):
             cell = buffer[y, x]
             if cell == 0:
-                mask[y, x] = 0
                 continue
             s = surface_of[cell & 0xFFFFFFFF]
-            mask[y, x] = body_of[s] + 1
+            surfaces[y, x] = s + 1
             if counts[s] == 0:
                 boxes[s, 0], boxes[s, 1], boxes[s, 2] = x, y, x
             boxes[s, 0] = min(boxes[s, 0], x)
@@ -285,12 +300,11 @@ def _measure_surfaces(buffer: Buffer, surface_of: Ints, body_of: Ints, mask: Byt
 
 
 @exact
-def _paint_labels(buffer: Buffer, surface_of: Ints, labels: Bytes, out: Bytes) -> None:
+def _paint_labels(surfaces: Shorts, labels: Bytes, out: Bytes) -> None:
     for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            cell = buffer[y, x]
-            if cell != 0:
-                out[y, x] = labels[surface_of[cell & 0xFFFFFFFF]]
+        row, painted = surfaces[y], out[y]
+        for x in range(len(row)):
+            painted[x] = labels[row[x]]
 
 
 @exact

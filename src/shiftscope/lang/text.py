@@ -8,6 +8,7 @@ Inputs come first, then words. A word of several parts is quoted: `find("fire tr
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
@@ -47,23 +48,45 @@ def format_program(program: Program) -> str:
     uses = [0] * len(nodes)  # by those nodes that the answer depends on; the answer itself once
     uses[-1] = 1
     for i in range(len(nodes) - 1, -1, -1):
-        for j in nodes[i].inputs if uses[i] else ():
-            uses[j] += 1
-    letters = (f"{c}{k or ''}" for k in count() for c in "abcdefghijklmnopqrstuvwxyz")
-    names = (x for x in letters if x not in all_ops() and not any(x in n.params for n in nodes))
+        if uses[i]:
+            for j in nodes[i].inputs:
+                uses[j] += 1
+    names: Iterator[str] | None = None
     said: list[str] = []  # of each node, how others refer to it
     depth: list[int] = []  # ops inside each other in that
     lines: list[str] = []
-    for i, n in enumerate(nodes):
-        text = format_call(n, [said[j] for j in n.inputs]) if uses[i] else ""
-        deep = 1 + max((depth[j] for j in n.inputs), default=0)
-        if n.inputs and (uses[i] > 1 or (uses[i] and deep == MAX_DEPTH)):
+    for n, used in zip(nodes, uses, strict=True):
+        before, after = _split_call(n) if used else ("", "")
+        if not used:
+            text, deep = "", 0
+        elif len(n.inputs) == 1:
+            at = n.inputs[0]
+            text, deep = f"{before}{said[at]}{after}", 1 + depth[at]
+        else:
+            text = f"{before}{', '.join([said[j] for j in n.inputs])}{after}"
+            deep = 1 + max([depth[j] for j in n.inputs], default=0)
+        if n.inputs and (used > 1 or deep == MAX_DEPTH):
+            names = names or _list_free_names(program)
             name = next(names)
             lines.append(f"{name} = {text}")
             text, deep = name, 0
         said.append(text)
         depth.append(deep)
     return "; ".join([*lines, said[-1]])
+
+
+def _list_free_names(program: Program) -> Iterator[str]:
+    letters = (f"{c}{k or ''}" for k in count() for c in "abcdefghijklmnopqrstuvwxyz")
+    return (x for x in letters if x not in all_ops() and not any(x in n.params for n in program.nodes))
+
+
+@lru_cache(maxsize=100_000)
+def _split_call(n: Node) -> tuple[str, str]:
+    """One op as written, before and after its inputs."""
+    if n.op == "number":
+        return n.params[0], ""
+    words = ", ".join(_format_words(n))
+    return f"{n.op}(", f"{', ' if words and n.inputs else ''}{words})"
 
 
 def format_call(n: Node, inputs: list[str]) -> str:

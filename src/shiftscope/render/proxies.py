@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.mesh import Body, Mesh, unit_circle
-from ..kernels import Doubles, Floats, Ints, Longs
+from ..kernels import Doubles, Floats, Ints, Longs, exact
 from .surface import find_look_rows
 
 MOST_BOXES = 5  # boxes
@@ -36,15 +36,15 @@ class MeshBoxes(NamedTuple):
 def fit_boxes(mesh: Mesh) -> MeshBoxes:
     """Cut the box around the mesh, again and again, where that leaves the least air."""
     points, normals, areas, surface = _sample_surface(mesh)
-    boxes = [np.arange(len(points))]
-    whole = _box_volume(points.min(0), points.max(0))
+    boxes, cuts = [np.arange(len(points))], [_find_best_cut(points)]
+    whole = float(np.prod(np.maximum(points.max(0) - points.min(0), THIN)))
     while len(boxes) < MOST_BOXES:
-        cuts = [(*_find_best_cut(points[box]), k) for k, box in enumerate(boxes)]
-        gain, axis, at, k = max(cuts)
+        (gain, axis, at), k = max((cut, k) for k, cut in enumerate(cuts))
         if gain < GAIN * whole:
             break
         low = points[boxes[k], axis] < at
         boxes[k : k + 1] = [boxes[k][low], boxes[k][~low]]
+        cuts[k : k + 1] = [_find_best_cut(points[box]) for box in boxes[k : k + 2]]
     boxes.sort(key=lambda box: -float(areas[box].sum()))
     low, high = (np.array([side(points[box], axis=0) for box in boxes]) for side in (np.min, np.max))
     halves = np.maximum(high - low, THIN) / 2
@@ -73,25 +73,35 @@ def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
     return points, (across / size[:, None])[t], (size / 2 / counts)[t], mesh.part_of[t]
 
 
-def _box_volume(low: Doubles, high: Doubles) -> float:
-    return float(np.prod(np.maximum(high - low, THIN)))
-
-
+@exact
 def _find_best_cut(points: Doubles) -> tuple[float, int, float]:
     """The volume saved, the axis and the place of the best of some cuts."""
-    low, high = points.min(0), points.max(0)
-    whole, best = _box_volume(low, high), (0.0, 0, 0.0)
+    sides = np.empty((2, 2, 3))  # of a cut; its lowest and highest
+    best, best_axis, best_at = 0.0, 0, 0.0
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for i in range(len(points)):
+        for k in range(3):
+            low[k], high[k] = min(low[k], points[i, k]), max(high[k], points[i, k])
+    whole = 1.0
+    for k in range(3):
+        whole *= max(high[k] - low[k], THIN)
     for axis in range(3):
-        row = points[np.argsort(points[:, axis])]
-        places = [float(low[axis] + share * (high[axis] - low[axis])) for share in SHARES]
-        below = np.searchsorted(row[:, axis], places).tolist()  # how many lie there
-        left = np.minimum.accumulate(row), np.maximum.accumulate(row)  # around the first 1, 2, … points
-        right = np.minimum.accumulate(row[::-1])[::-1], np.maximum.accumulate(row[::-1])[::-1]
-        for at, n in zip(places, below, strict=True):
-            first = _box_volume(left[0][n - 1], left[1][n - 1]) if n else 0.0
-            rest = _box_volume(right[0][n], right[1][n]) if n < len(row) else 0.0
-            best = max(best, (whole - first - rest, axis, at))
-    return best
+        for share in SHARES:
+            at = low[axis] + share * (high[axis] - low[axis])
+            sides[:, 0], sides[:, 1] = np.inf, -np.inf
+            for i in range(len(points)):
+                side = sides[1 if points[i, axis] >= at else 0]
+                for k in range(3):
+                    side[0, k], side[1, k] = min(side[0, k], points[i, k]), max(side[1, k], points[i, k])
+            saved = whole
+            for s in range(2):
+                part = 1.0
+                for k in range(3):
+                    part *= max(sides[s, 1, k] - sides[s, 0, k], THIN)
+                saved -= part if sides[s, 0, 0] < np.inf else 0.0
+            if saved > best or (saved == best and (axis, at) > (best_axis, best_at)):
+                best, best_axis, best_at = saved, axis, at
+    return best, best_axis, best_at
 
 
 KINDS = {"sphere": 0.0, "cylinder": 1.0, "cube": 2.0}  # solids that stand in for themselves
@@ -132,9 +142,7 @@ BodyProxies = tuple[Floats, Floats, Floats, Longs, Longs]
 
 def _solid_proxies(bodies: Sequence[Body]) -> BodyProxies:
     poses = pack_poses(bodies)
-    whole = (
-        np.array([_bounding_box(body.mesh) for body in bodies]) * poses[:, 3, None, None]
-    )  # [body, middle half, xyz]
+    whole = _bound_bodies(bodies, poses)
     kinds = np.array([KINDS[body.mesh.name] for body in bodies])
     middles, halves = whole[:, 0], whole[:, 1]
     ball = np.where(kinds == KINDS["sphere"], halves[:, 2] * halves[:, 2], (halves * halves).sum(1))
@@ -179,9 +187,7 @@ def _box_proxies(bodies: Sequence[Body]) -> BodyProxies:
     lumps = np.column_stack([_to_world(poses[whose[of]], heaps), square[of], paint[of], REACH * np.sqrt(square[of])])
     # each as a whole
     sky = np.bincount(whose, solid * (hx * hy + hy * hz + hz * hx) * 2 / pi)
-    whole = (
-        np.array([_bounding_box(body.mesh) for body in bodies]) * poses[:, 3, None, None]
-    )  # [body, middle half, xyz]
+    whole = _bound_bodies(bodies, poses)
     (wx, wy, wz), first = whole[:, 1].T, np.cumsum(counts) - counts
     rows = np.column_stack(
         [

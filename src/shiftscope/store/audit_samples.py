@@ -22,8 +22,9 @@ def read_stored_questions(dataset: Dataset) -> QuestionTable:
     for shard in dataset.shards():
         if shard.questions:
             rows = read_columns(dataset.folder / shard.questions.path, SAMPLE_COLUMNS)
-            unanswered += rows.filter(rows["answer"].is_null())["question_id"].to_pylist()
-            rows = rows.filter(rows["answer"].is_valid())
+            if rows["answer"].null_count:  # to filter, pyarrow loads all that it can compute
+                unanswered += rows.filter(rows["answer"].is_null())["question_id"].to_pylist()
+                rows = rows.filter(rows["answer"].is_valid())
             for name, values in rows.to_pydict().items():
                 found[name] += values
             found["split"] += [shard.split] * rows.num_rows

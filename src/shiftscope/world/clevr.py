@@ -4,16 +4,15 @@ A scene is a function of (seed, split, index) and the rules alone, the same on e
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import UserError
 from ..geometry.camera import SIZE
-from ..geometry.footprint import place_first_clear
+from ..geometry.footprint import place_in_turn
 from ..geometry.layout import Layout
-from ..geometry.mesh import unit_circle
+from ..geometry.mesh import find_unit_circles
 from ..geometry.shapes.clevr import BEVEL, SIZES, body
 from ..kernels import Doubles
 from ..rng import derive
@@ -66,7 +65,7 @@ def begin_scene(seed: int, split: str, index: int, rules: ClevrRules = RULES) ->
     layout = derive(*path, "layout")
     refused: Counter[str] = Counter()
     for _ in range(rules.layouts):
-        placed = _place_objects(_sample_objects(layout, count), rules, axes, layout)
+        placed = _place_objects(count, rules, axes, layout)
         if isinstance(placed, str):
             refused[placed] += 1
             continue
@@ -86,35 +85,33 @@ def begin_scene(seed: int, split: str, index: int, rules: ClevrRules = RULES) ->
     )
 
 
-def _sample_objects(generator: np.random.Generator, count: int) -> list[Object]:
-    """Objects without a place: every attribute even, and a turn."""
-    columns = []
-    for attribute in SCHEMA.attributes:
-        chosen = generator.integers(len(attribute.values), size=count).tolist()
-        columns.append([(attribute.name, attribute.values[k]) for k in chosen])
-    turns = (360.0 * generator.random(count)).tolist()
-    return [Object(pairs, rotation=turn) for pairs, turn in zip(zip(*columns, strict=True), turns, strict=True)]
+_RADII = np.array([SIZES[size] for size in SCHEMA.attribute("size").values])
+_IS_CUBE = np.array([shape == "cube" for shape in SCHEMA.attribute("shape").values])
 
 
 def _place_objects(
-    things: Sequence[Object], rules: ClevrRules, axes: Doubles, generator: np.random.Generator
+    count: int, rules: ClevrRules, axes: Doubles, generator: np.random.Generator
 ) -> tuple[Object, ...] | str:
-    """The objects where they keep every rule; else the name of the rule that turned most positions down."""
-    radii = np.array([SIZES[thing.values("size")[0]] for thing in things])
-    rows = np.zeros((len(things), 7))  # see footprint.py
-    for row, radius, thing in zip(rows, radii.tolist(), things, strict=True):
-        half, beyond = (radius * (1.0 - BEVEL), radius * BEVEL) if "cube" in thing.values("shape") else (0.0, radius)
-        row[2:] = (half, half, beyond, *unit_circle(thing.rotation or 0.0))
+    """Objects, every attribute even, where they keep every rule; else the rule that turned most positions down."""
+    chosen = {a.name: generator.integers(len(a.values), size=count) for a in SCHEMA.attributes}
+    turns = 360.0 * generator.random(count)
+    radii = _RADII[chosen["size"]]
+    rows = np.zeros((count, 7))  # see footprint.py
+    cubes = _IS_CUBE[chosen["shape"]]
+    rows[:, 2] = rows[:, 3] = np.where(cubes, radii * (1.0 - BEVEL), 0.0)
+    rows[:, 4] = np.where(cubes, radii * BEVEL, radii)
+    find_unit_circles(turns, rows[:, 5:])
     refused = np.zeros(len(PLACEMENT_RULES), np.int64)
-    for k in range(len(things)):
-        candidates = rules.reach * (2.0 * generator.random((rules.tries, 2)) - 1.0)
-        room = (rules.distance, rules.margin, CLEARANCE)
-        if not place_first_clear(rows, radii, k, candidates, axes, *room, refused):
-            return PLACEMENT_RULES[int(refused.argmax())]
-    return tuple(
-        Object(thing.attributes, position=(x, y, radius), rotation=thing.rotation)
-        for thing, (x, y), radius in zip(things, rows[:, :2].tolist(), radii.tolist(), strict=True)
-    )
+    before = generator.bit_generator.state
+    candidates = rules.reach * (2.0 * generator.random((count, rules.tries, 2)) - 1.0)
+    n = place_in_turn(rows, radii, candidates, axes, rules.distance, rules.margin, CLEARANCE, refused)
+    if n < count:
+        generator.bit_generator.state = before  # positions of objects that were not tried count as not drawn
+        generator.random((n + 1) * rules.tries * 2)
+        return PLACEMENT_RULES[int(refused.argmax())]
+    columns = [[(a.name, a.values[k]) for k in chosen[a.name].tolist()] for a in SCHEMA.attributes]
+    places = zip(zip(*columns, strict=True), rows[:, :2].tolist(), radii.tolist(), turns.tolist(), strict=True)
+    return tuple([Object(pairs, position=(x, y, radius), rotation=turn) for pairs, (x, y), radius, turn in places])
 
 
 WORLD = World(SCHEMA, ClevrRules, sample_scene, body)

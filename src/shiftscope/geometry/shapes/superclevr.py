@@ -5,7 +5,7 @@ reads the stored meshes only, so every machine draws the same vertices and needs
 """
 
 import io
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import numpy as np
@@ -77,23 +77,33 @@ def body(thing: Object) -> Body:
     """The vehicle an object's attributes describe; parts without a look of their own have the body's."""
     if thing.position is None:
         raise UserError("an object without a position cannot be drawn")
-    mesh = load_vehicle(require_word(thing.attributes, WHERE, "shape", vehicle_names()))
-    main = _build_look(thing.attributes, thing.texture)
-    own = {part.name: _build_look(part.attributes, part.texture) for part in thing.parts}
-    for name in own:
-        if name not in mesh.parts:
-            raise unknown("part", name, sorted({*mesh.parts}), f"the {mesh.name}")
-    looks = _build_looks(mesh, main)
-    if own:
-        changed = list(looks)
-        for name, look in own.items():
-            for k in _list_surfaces(mesh)[name]:
-                changed[k] = _scale_tone(look, mesh.tones[k])
-        looks = tuple(changed)
-    scale = SIZES[require_word(thing.attributes, WHERE, "size", SIZES)]
+    mesh, scale, looks = _build_vehicle(thing.attributes, thing.texture)
+    if thing.parts:
+        mixed = list(looks)
+        for part in thing.parts:
+            own = _build_look(part.attributes, part.texture)
+            if part.name not in mesh.parts:
+                raise unknown("part", part.name, sorted({*mesh.parts}), f"the {mesh.name}")
+            for i in _find_surfaces(mesh, part.name) if part.name != GLASS else ():
+                mixed[i] = _scale_tone(own, mesh.tones[i])
+        looks = tuple(mixed)
     return Body(mesh, thing.position, scale, thing.rotation or 0.0, looks)
 
 
+@lru_cache(maxsize=1 << 12)
+def _build_vehicle(pairs: Pairs, texture: str) -> tuple[Mesh, float, tuple[SurfaceLook, ...]]:
+    """The mesh, its scale and its looks without those of parts."""
+    mesh = load_vehicle(require_word(pairs, WHERE, "shape", vehicle_names()))
+    main = _build_look(pairs, texture)
+    return mesh, SIZES[require_word(pairs, WHERE, "size", SIZES)], _build_looks(mesh, main)
+
+
+@cache
+def _find_surfaces(mesh: Mesh, part: str) -> tuple[int, ...]:
+    return tuple(i for i, name in enumerate(mesh.parts) if name == part)
+
+
+@lru_cache(maxsize=1 << 12)
 def _build_look(pairs: Pairs, texture: str) -> SurfaceLook:
     if texture and texture not in DRAWN_TEXTURES:
         raise unknown("texture", texture, DRAWN_TEXTURES)
@@ -102,13 +112,6 @@ def _build_look(pairs: Pairs, texture: str) -> SurfaceLook:
         require_word(pairs, WHERE, "material", MATERIALS),
         texture or "none",
     )
-
-
-@cache
-def _list_surfaces(mesh: Mesh) -> dict[str, list[int]]:
-    """Where a mesh draws each part; what is glass looks as the vehicle makes it look."""
-    named = {name: [k for k, own in enumerate(mesh.parts) if own == name] for name in mesh.parts}
-    return named | {GLASS: []}
 
 
 @cache

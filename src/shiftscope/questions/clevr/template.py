@@ -58,6 +58,7 @@ class TemplateFunction:
         return self.tail or self.op
 
 
+@lru_cache(maxsize=512)
 def parse_attribute(word: str) -> str:
     """The attribute that a parameter's type, or the end of a function's name, stands for."""
     lowered = word.lower()

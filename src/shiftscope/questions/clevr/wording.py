@@ -15,7 +15,7 @@ from ...english.inflection import article, capitalize_first
 from ...english.synonyms import PART, THING, Lexicon, WordForms, noun_attribute
 from ...rng import seed_of
 from .grounding import Phrase, PhraseFinder, PhraseSpan, Reference
-from .template import OTHER, RELATION, SLOT_TOKEN, TOKEN, Template
+from .template import OTHER, RELATION, SLOT, SLOT_TOKEN, TOKEN, Template
 from .vocabulary import SlotVocabulary
 
 ANOTHER = "another"
@@ -86,8 +86,10 @@ class QuestionWording:
         self.template, self.vocabulary, self.lexicon = template, vocabulary, lexicon
         self.on_parts = find_part_slots(template)
         self._phrases = PhraseFinder(template, lexicon)
-        self.cuts = tuple(self._tokenize_text(text) for text in template.texts)
-        self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
+        self._cuts: dict[int, TokenizedText] = {}  # by text, each cut when first needed
+        self.rivals = _find_rival_slots(template)
+        for slot in dict.fromkeys(name for text in template.texts for name in SLOT.findall(text)):
+            self._list_ways(template.find_slot(slot))  # a lexicon counts its words: in this order, come what may
         self._flat: dict[tuple[int, int, bool, bool], FlatText] = {}
 
     def __call__(
@@ -120,8 +122,10 @@ class QuestionWording:
         return capitalize_first("".join(pieces)), spans
 
     def _choose_tokens(self, values: list[int], dice: int, other: bool | None, marked: bool) -> FlatText:
-        which = (dice >> OPTION_BITS) % len(self.cuts)
-        cut = self.cuts[which]
+        which = (dice >> OPTION_BITS) % len(self.template.texts)
+        cut = self._cuts.get(which)
+        if cut is None:
+            cut = self._cuts[which] = self._tokenize_text(self.template.texts[which])
         kept = _draw_option_bits(dice, len(cut.options))
         if not cut.has_other:
             other = False
@@ -168,14 +172,16 @@ class QuestionWording:
         return TokenizedText(tuple(tokens), tuple(marked), tuple(options), has_other, phrases)
 
     def _build_slot(self, slot: int, several: bool, ending: str) -> WordingSlot:
+        return WordingSlot(slot, self._list_ways(slot, several, ending), several, ending)
+
+    def _list_ways(self, slot: int, several: bool = False, ending: str = "") -> tuple[PhraseChoices, ...]:
         attribute = self.template.params[slot].attribute
         schema, on_parts = self.vocabulary.schema, slot in self.on_parts
         blank: PhraseChoices = ((), 0)
         if attribute == noun_attribute(schema.part_attributes if on_parts else schema.attributes):
             blank = _list_phrases(self.lexicon.get_forms(PART if on_parts else THING), several, ending)
         names = schema.relations if attribute == RELATION else self.vocabulary.names
-        ways = (*_list_all_phrases(names, self.lexicon, several, ending), blank, blank)
-        return WordingSlot(slot, ways, several, ending)
+        return (*_list_all_phrases(names, self.lexicon, several, ending), blank, blank)
 
 
 @lru_cache(maxsize=16)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...geometry.camera import Camera
-from ...geometry.footprint import place_first_free
+from ...geometry.footprint import place_all
 from ...geometry.layout import Layout
-from ...geometry.mesh import unit_circle
+from ...geometry.mesh import find_unit_circles
 from ...geometry.shapes.superclevr import SIZES, load_vehicle
 from ...geometry.visibility import Visibility
 from ...kernels import Doubles
@@ -86,7 +86,7 @@ def arrange(
                 k = large[int(generator.integers(len(large)))]
                 attributes = tuple((a, "small" if a == "size" else v) for a, v in current[k].attributes)
                 current[k] = replace(current[k], attributes=attributes)
-        turns = (360.0 * generator.random(len(current))).tolist()
+        turns = 360.0 * generator.random(len(current))
         attempt = _PlacementAttempt(ground, current, turns, generator)
         found = attempt.fill(range(len(current)))
         if found == "":
@@ -109,7 +109,7 @@ def rearrange(
     First those are moved that hit another or leave the picture, then those that hide or are hidden. Where
     that does not do, all are; sizes are kept, and it is a NoRoomError where there is no room for them.
     """
-    turns = [p.rotation or 0.0 for p in places]
+    turns = np.array([p.rotation or 0.0 for p in places])
     spots = [(p.position[0], p.position[1]) for p in places if p.position is not None]
     ground = _Ground(camera, rules, things)
     loose = _PlacementAttempt(ground, things, turns, generator).place_at(spots)
@@ -144,40 +144,50 @@ class _PlacementAttempt:
     """One arrangement under way."""
 
     def __init__(
-        self, ground: _Ground, things: Sequence[Object], turns: Sequence[float], generator: np.random.Generator
+        self, ground: _Ground, things: Sequence[Object], turns: Doubles, generator: np.random.Generator
     ) -> None:
         self.ground, self.things, self.turns, self.generator = ground, things, turns, generator
         boxes = ground.outlines * np.array([SIZES[t.values("size")[0]] for t in things])[:, None]
         self.rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number], see footprint.py
         self.rows[:, :, 2:4], self.heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
-        self.rows[:, :, 5:] = [unit_circle(turn) for turn in turns]
+        find_unit_circles(turns, self.rows[0, :, 5:])
+        self.rows[1:, :, 5:] = self.rows[0, :, 5:]
         self.standing = np.zeros(len(things), np.bool_)
         self.moved: frozenset[int] = frozenset()
 
-    def try_place(self, k: int, candidates: Doubles) -> str:
-        """Put vehicle k at the first free candidate; else the rule that turned most of them down."""
-        refused = np.zeros(3, np.int64)
-        if place_first_free(self.rows, self.heights, self.standing, k, candidates, *self.ground.room, refused):
-            self.standing[k] = True
-            return ""
-        return RULES[int(refused.argmax())]
+    def try_places(self, order: Sequence[int], candidates: Doubles) -> tuple[int, str]:
+        """Put vehicles at their first free candidates, [vehicle, try, xy]: how many before one finds none, and why.
+
+        That is the rule that turned most of its candidates down; "" where all found a place.
+        """
+        refused, which = np.zeros(3, np.int64), np.array(order, np.int64)
+        n = place_all(self.rows, self.heights, self.standing, which, candidates, *self.ground.room, refused)
+        return n, "" if n == len(order) else RULES[int(refused.argmax())]
 
     def list_largest_first(self, which: Iterable[int]) -> list[int]:
         area = (self.rows[0, :, 2] * self.rows[0, :, 3]).tolist()
         return sorted(which, key=lambda k: (-area[k], k))
 
     def fill(self, which: Iterable[int]) -> str:
-        """Put these anywhere; "" where all found a place, else the rule in the way."""
-        refusals = (self.try_place(k, self.sample_places()) for k in self.list_largest_first(which))
-        return next(filter(None, refusals), "")
+        """Put these anywhere; "" where all found a place, else the rule in the way.
 
-    def sample_places(self) -> Doubles:
-        return self.ground.rules.reach * (2.0 * self.generator.random((TRIES, 2)) - 1.0)
+        Places are drawn for all at once; those of vehicles after the one that found none count as not drawn.
+        """
+        order, source = self.list_largest_first(which), self.generator.bit_generator
+        before = source.state
+        n, rule = self.try_places(order, self.sample_places(len(order)))
+        if rule and n + 1 < len(order):
+            source.state = before
+            self.sample_places(n + 1)
+        return rule
+
+    def sample_places(self, vehicles: int) -> Doubles:
+        return self.ground.rules.reach * (2.0 * self.generator.random((vehicles, TRIES, 2)) - 1.0)
 
     def place_at(self, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()) -> frozenset[int]:
         """Put all but the loose ones at their spots; returns those that cannot stay."""
         bound = [k for k in self.list_largest_first(range(len(spots))) if k not in loose]
-        return loose | {k for k in bound if self.try_place(k, np.array([spots[k]]))}
+        return loose | {k for k in bound if self.try_places([k], np.array([[spots[k]]]))[1]}
 
     def move_hidden(self, moved: frozenset[int]) -> Generator[Layout, Visibility, tuple[str, Visibility | None]]:
         """Put those elsewhere that are hardly seen, until all are seen well."""
@@ -190,12 +200,10 @@ class _PlacementAttempt:
                 return "", seen
             self.moved |= {k}
             self.standing[k] = False
-            if self.try_place(k, self.sample_places()):
+            if self.try_places([k], self.sample_places(1))[1]:
                 break
         return "pixels", None
 
     def objects(self) -> tuple[Object, ...]:
-        spots = self.rows[0, :, :2].tolist()
-        return tuple(
-            put_on_ground(t, x, y, turn) for t, (x, y), turn in zip(self.things, spots, self.turns, strict=True)
-        )
+        spots, turns = self.rows[0, :, :2].tolist(), self.turns.tolist()
+        return tuple(put_on_ground(t, x, y, turn) for t, (x, y), turn in zip(self.things, spots, turns, strict=True))

@@ -30,7 +30,7 @@ from worlds import PLANE
 
 
 def find_template(words: TemplateRewording, file: str, family: int) -> int:
-    return next(n for n, f in enumerate(words.own) if (f.template.file, f.template.family) == (file, family))
+    return next(n for n, f in enumerate(words.families) if (f.template.file, f.template.family) == (file, family))
 
 
 def asked(where: Scene, program: str, file: str, family: int) -> Question:

@@ -7,8 +7,14 @@ import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.questions.clevr.compiled_templates import compile_templates
-from shiftscope.questions.clevr.template import TemplateNode, TemplateSlot
-from shiftscope.questions.clevr.template_sets import builtin_templates, load_templates, template_from_json
+from shiftscope.questions.clevr.template import TemplateNode, TemplateSlot, check_template
+from shiftscope.questions.clevr.template_sets import (
+    builtin_part_templates,
+    builtin_templates,
+    load_templates,
+    template_from_json,
+)
+from shiftscope.registry import SCHEMAS
 from shiftscope.schema import OPEN, Attribute, Schema
 from shiftscope.schemas import clevr, superclevr
 from toy import template_to_json
@@ -185,6 +191,18 @@ def test_our_own_are_90_in_nine_groups():
         }
         assert len({(t.file, t.family) for t in templates}) == 90
         assert all(len(t.texts) > 1 and len(set(t.texts)) == len(t.texts) for t in templates)
+
+
+def test_our_own_are_in_order_for_our_schemas_and_checked_for_any_other(refuses):
+    for name in SCHEMAS.names():
+        schema = SCHEMAS.load(name).SCHEMA
+        for t in builtin_templates(schema).templates if schema.closed and schema.attributes else ():
+            assert check_template(t) is t
+        for t in builtin_part_templates(schema).templates if schema.closed and schema.part_attributes else ():
+            assert check_template(t) is t
+    crowded = Schema("crowded", tuple(Attribute(f"a{k}", ("x", "y")) for k in range(40)))
+    with refuses("it has more than"):
+        builtin_templates(crowded)
 
 
 def test_our_own_adapt_to_any_schema(refuses):

@@ -88,22 +88,23 @@ def build_twin(
     """
     program, text, where, phrases = question.program, question.text, question.provenance, question.grounding
     assert program is not None
-    stays = words.about_parts[template] or (level == "rd" and not words.relates[template])
+    about_parts, relates = words.get_traits(template)
+    stays = about_parts or (level == "rd" and not relates)
     seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
     gone = added = 0
     if not stays:
         last = build_tree(program, trace)
-        if level == "rd-" or words.relates[template]:
+        if level == "rd-" or relates:
             gone = drop_all(last, world, words.schema, relations_only=level != "rd-")
         steps = list_steps(last)
         added = add_all(steps, world, words.schema, seed) if level == "rd+" else 0
     if gone or added:
         fitted, codes = words.fit(last, template, is_its_own=not gone)
-        wording, clauses, relates = fitted.text, None, any(step.relations for step in steps)
-        if grounding or not relates:
+        wording, clauses, lists_more = fitted.text, None, any(step.relations for step in steps)
+        if grounding or not lists_more:
             bare, ends = fitted.program.build(codes)  # without the relations that were added, which change no set
             program = bare
-        if relates:
+        if lists_more:
             things = get_shared_words(world, words.schema).things
             program = write_program(last, things)
             wording, clauses = words.word_clauses(fitted, steps, things, dice)
@@ -119,9 +120,10 @@ def build_twin(
             phrases = ground_phrases(spans, bare, ends, values, list_scene_parts(world.scenes[0]))
         else:
             text = wording(codes, dice, other, clauses)
+    if not stays:
         for step in steps:
             step.above = None  # a tree without cycles is gone at once
-    elif level == "rd":
+    if level == "rd" and not (gone or added):
         return question
     notes = (*question.notes, ("twin", question.id), ("redundancy", level))
     return Question(

@@ -8,6 +8,7 @@ large is it?". The slots of the template keep their numbers, new ones follow.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from ....english.synonyms import noun_attribute
@@ -148,7 +149,7 @@ class FittedTemplate(NamedTuple):
 
 
 class TemplateRewording:
-    """The templates of a generator by shape; those made here are kept for the next question."""
+    """The templates of a generator by shape, each looked at when first needed; those made here are kept."""
 
     def __init__(self, generator: ClevrQuestionGenerator) -> None:
         self.vocabulary = generator.lowered.vocabulary
@@ -156,29 +157,39 @@ class TemplateRewording:
         self.code = Terms.of(self.schema.attributes).code
         self.writer = ClauseWriter(generator.families[0].text.lexicon)
         self.relation = {name: code for code, name in enumerate(self.schema.relations)}
-        self.own = [
-            FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template), {}) for f in generator.families
-        ]
-        trees = [build_template_tree(f.template) for f in self.own]
-        self.about_parts = [any(s.on_parts for s in list_steps(tree)) for tree in trees]
-        self.relates = [bool(list_relations(tree)) for tree in trees]  # only these have a relation to drop
-        self._by_shape: dict[str, list[int]] = {}
-        for number, tree in enumerate(trees):
-            self._by_shape.setdefault(compute_shape(tree), []).append(number)
+        self.families = generator.families
+        self.get_own = cache(self._read_own)
+        self.get_traits = cache(self._find_traits)
         self._made: dict[tuple[int, tuple[RelationInsert, ...]], FittedTemplate] = {}
+
+    def _read_own(self, number: int) -> FittedTemplate:
+        f = self.families[number]
+        return FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template), {})
+
+    def _find_traits(self, number: int) -> tuple[bool, bool]:
+        """Whether the template is about parts, and whether it has a relation to drop."""
+        tree = build_template_tree(self.families[number].template)
+        return any(s.on_parts for s in list_steps(tree)), bool(list_relations(tree))
+
+    @cached_property
+    def _by_shape(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, family in enumerate(self.families):
+            found.setdefault(compute_shape(build_template_tree(family.template)), []).append(number)
+        return found
 
     def fit(self, last: TreeStep, like: int, is_its_own: bool = False) -> tuple[FittedTemplate, list[int]]:
         """A template for the tree, that of number `like` where it fits, and the codes of its slots.
 
         `is_its_own`: the tree is known to be of that template's shape.
         """
-        if is_its_own and all(map(_has_room, self.own[like].places, left := list_steps(last))):
-            return self.own[like], self._list_codes(self.own[like], left)
+        if is_its_own and all(map(_has_room, self.get_own(like).places, left := list_steps(last))):
+            return self.get_own(like), self._list_codes(self.get_own(like), left)
         for cut in _list_cuts(last):
             left = list_steps(last, cut)
             numbers = self._by_shape.get(compute_shape(last, cut), ())
             for number in (like, *numbers) if like in numbers else numbers:
-                fitted = self.own[number]
+                fitted = self.get_own(number)
                 if not all(map(_has_room, fitted.places, left)):
                     continue
                 if cut:
@@ -213,7 +224,7 @@ class TemplateRewording:
         return text, clauses
 
     def _insert_relations(self, number: int, left: list[TreeStep], cut: frozenset[int]) -> FittedTemplate:
-        fitted = self.own[number]
+        fitted = self.get_own(number)
         grafts = tuple(
             RelationInsert(place.node, _count_chain(step), any(s.op in JOINED_OPS for s in step.list_readers()))
             for place, step in zip(fitted.places, left, strict=True)
