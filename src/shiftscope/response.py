@@ -64,7 +64,7 @@ def expect_words(words: Iterable[tuple[str, str]]) -> ExpectedAnswer:
     forms: dict[str, str] = {}
     for word, answer in words:
         for form in (word, plural(word)):
-            forms.setdefault(" ".join(TOKEN.findall(normalize_text(form))), answer)
+            forms.setdefault(" ".join(split_tokens(form)), answer)
     return ExpectedAnswer("word", tuple(forms.items()))
 
 
@@ -104,12 +104,20 @@ class AnswerMention(NamedTuple):
     size: int = 1  # tokens
 
 
+_SPACES = str.maketrans({"_": " ", "-": " ", "–": " ", "/": " ", "’": "'"})
+_EQUALS = re.compile(r"\s=\s|:")
 _MINUS = re.compile(r"(?<![\w.)\]])[-−–](?=\d)")
 
 
 def normalize_text(text: str) -> str:
     """Lower case without dashes and slashes; a minus sign becomes a word."""
-    return re.sub(r"[_\-–/]", " ", _MINUS.sub("minus ", text.lower().replace("’", "'")))
+    return _MINUS.sub("minus ", text.lower()).translate(_SPACES)
+
+
+@lru_cache(maxsize=64)  # a text is looked at in several ways, one after the other
+def split_tokens(text: str) -> list[str]:
+    """The numbers and words of a text, in lower case."""
+    return TOKEN.findall(normalize_text(text))
 
 
 def find_mentions(tokens: list[str], expected: ExpectedAnswer) -> Iterator[AnswerMention]:
@@ -155,8 +163,10 @@ def _find_numbers(tokens: list[str]) -> Iterator[AnswerMention]:
 
 
 def _is_pronoun(tokens: list[str], k: int) -> bool:
-    """Whether "one" points at a thing: the one on the left, one by one."""
-    return (k > 0 and tokens[k - 1] in _POINTING) or tokens[k + 1 : k + 2] in (["by"], ["after"], ["another"])
+    """Whether "one" points at a thing: the one on the left, one by one, one is red and the other blue."""
+    if k > 0 and tokens[k - 1] in _POINTING:
+        return True
+    return tokens[k + 1 : k + 2] in (["by"], ["after"]) or not {"other", "another"}.isdisjoint(tokens[k + 1 :])
 
 
 def _is_none(tokens: list[str], k: int) -> bool:
@@ -259,19 +269,29 @@ def _read_plain(text: str, expected: ExpectedAnswer) -> Answer | Unread | None:
 
 _BOLD = re.compile(r"(?:\*\*|__)\s*([^*_\n]{1,60}?)\s*(?:\*\*|__)")
 _LISTED = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|[-•>+]|\[[ x]\])[ \t]+(?=\S)", re.M)
+_ITEMS = re.compile(r":[ \t]*\n+((?:[ \t]*(?:\d{1,2}[.)]|[-•])[ \t]+[^\n]+(?:\n|$))+)")
+_NEXT_ITEM = re.compile(r"(?<=\n)[ \t]*\d{1,2}[.)]\s*$")
+_LEFTOVER = re.compile(r"<[^<>\n]{1,200}>|\\[A-Za-z]+")
 _QUESTION = re.compile(r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*\?+(?=\s|$)")
 _TABLE_BAR = re.compile(r"[ \t]*\|[ \t]*")
 
 
 def _strip_markup(text: str, expected: ExpectedAnswer) -> str:
     """The text without markdown, list numbers and tags; the only number of a "list" may be the answer."""
-    plain = re.sub(r"<[^<>\n]{1,200}>", " ", FORMAT.sub("", text))
+    plain = _LEFTOVER.sub(" ", FORMAT.sub("", text))
     if "|" in plain:
         plain = _TABLE_BAR.sub("\n", plain)
     plain = shorten_blanks(plain).strip()
-    if expected.kind == "number" and len(_LISTED.findall(plain)) == 1 and plain[:1].isdigit():
-        return plain
+    if expected.kind == "number" and (listed := len(_LISTED.findall(plain))):
+        if listed == 1 and plain[:1].isdigit():
+            return plain
+        plain = _ITEMS.sub(_join_items, _NEXT_ITEM.sub("", plain))
     return _LISTED.sub("", plain).strip()
+
+
+def _join_items(found: re.Match[str]) -> str:
+    """A list in the sentence that announces it: "there are 3 things: 1 cube, 2 balls"."""
+    return f": {', '.join(_LISTED.sub('', found[1]).strip().splitlines())}\n"
 
 
 def _drop_questions(plain: str) -> str:
@@ -281,7 +301,7 @@ def _drop_questions(plain: str) -> str:
 
 def _match_whole(text: str, expected: ExpectedAnswer) -> Answer | None:
     """The answer that a text consists of."""
-    tokens = TOKEN.findall(normalize_text(text))
+    tokens = split_tokens(text)
     if expected.kind in _ALONE:
         alone = _ALONE[expected.kind].get(" ".join(tokens) or text.strip())
         if alone is not None:
@@ -313,7 +333,7 @@ def _match_opening(plain: str, expected: ExpectedAnswer) -> Answer | None:
     if opening is None or _SUMMED.search(first):
         return None
     before, sign, after = opening.groups()
-    listed = sign == "," and any(find_mentions(TOKEN.findall(normalize_text(after))[:1], expected))
+    listed = sign == "," and any(find_mentions(split_tokens(after)[:1], expected))
     return None if listed else _match_whole(before, expected)
 
 
@@ -326,7 +346,7 @@ def _is_ambiguous(text: str, expected: ExpectedAnswer) -> bool:
     """Whether a text names two answers and does not choose: "red, blue", "3-4", "between 2 and 4"."""
     if expected.kind == "open" or re.search(r"[(=:+]", text):
         return False
-    tokens = TOKEN.findall(normalize_text(text))
+    tokens = split_tokens(text)
     found = list(find_mentions(tokens, expected))
     if len({f.answer for f in found}) < 2:
         return False
@@ -422,7 +442,7 @@ def _find_unnegated(text: str, expected: ExpectedAnswer) -> tuple[list[str], lis
 
     Numbers come before mere words.
     """
-    tokens = TOKEN.findall(re.sub(r"\s=\s|:", " is ", normalize_text(text)))
+    tokens = TOKEN.findall(_EQUALS.sub(" is ", normalize_text(text)))
     found = [f for f in find_mentions(tokens, expected) if not _is_beside_the_point(tokens, f, expected)]
     return tokens, [f for f in found if not f.weak] or found
 
@@ -435,7 +455,7 @@ def _is_beside_the_point(tokens: list[str], mention: AnswerMention, expected: Ex
     if k < 0 or expected.kind == "truth":
         return False
     if expected.kind == "number":
-        return tokens[k - 1 : k + 1] == ["out", "of"] or (tokens[k] == "of" and k < mention.at - 1)
+        return tokens[k - 1 : k + 1] == ["out", "of"] or (tokens[k] in _PLACES and k < mention.at - 1)
     if tokens[k] in _NOT:
         return True
     for at in range(k, max(-1, k - 4), -1):  # back over what describes the thing, to its article
@@ -450,7 +470,7 @@ def _parse_unexpected(text: str, expected: ExpectedAnswer) -> Answer | None:
     """A short answer given as such though the question does not admit it: wrong, but parseable."""
     if _REFUSAL.search(text.lower()) or _match_whole(text, expected) is not None:
         return None
-    tokens = TOKEN.findall(normalize_text(text))
+    tokens = split_tokens(text)
     words = [t for t in tokens if t not in _LEFT_OUT]
     if not set(words) & _NOTHING:
         for kind in {NUMBER, TRUTH} - {expected}:
@@ -470,6 +490,7 @@ _NOT_WORDS = YES | NO | frozenset(COUNTS) | frozenset("unknown unsure undefined 
 _ARTICLE = re.compile(r"^(?:an?|the)\s+", re.I)
 _ADVERB = re.compile(rf"^(?:{'|'.join(word_list('replies', 'adverbs'))})\s+", re.I)
 _PREDICATE = re.compile(r"^(?:it|this|that|the [\w' ]{1,60}?)(?:\s+(?:is|was)|'s)\s+(?!\w+ing\b)(.+)$", re.I)
+_OPENER = re.compile(rf"^(?:{'|'.join(word_list('replies', 'openers'))})[!.,:]\s+", re.I)
 _CLAUSE_WORDS = word_set("replies", "clauses")
 SHORT = 5  # words an open answer may have
 
@@ -481,7 +502,7 @@ def _read_open(text: str, *, refused: bool) -> Answer | Unread:
             return Unread.REFUSED
         if (found := _parse_short(segment)) is not None:
             return found
-    plain = _strip_markup(text, ANYTHING)
+    plain = _OPENER.sub("", _strip_markup(text, ANYTHING))
     if refused or _REQUEST.search(plain.lower()):
         return Unread.REFUSED
     lines = [line for line in plain.splitlines() if line.strip()] or [""]

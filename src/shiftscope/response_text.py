@@ -14,6 +14,8 @@ _TAG = re.compile(
 
 def strip_thinking(text: str) -> str:
     """The text outside think-blocks; a block that never ends was cut short and is dropped."""
+    if ">" not in text and "▷" not in text:
+        return text
     first, *pieces = _TAG.split(text)
     outside, thinking = [first], False
     for sign, piece in zip(pieces[::2], pieces[1::2], strict=True):
@@ -42,16 +44,17 @@ def simplify_letters(text: str) -> str:
 _VALUE = r"""\s*:\s*(?:"([^"]*)"|'([^']*)'|(\[[^\[\]]*\]|\{[^{}]*\}|[^\s,}]+))"""
 _AFTER = r"(?:\s*(?:[:=→]|-+>)|\s+[-–—](?=\s)|\s+(?:is|would\s+be|should\s+be|must\s+be|remains|comes\s+to)\b:?)\s*"
 _RAW_MARK = re.compile(r"^[ \t]*####[ \t]*(\S+(?: \S+){0,2})[ \t]*$", re.M)
-_MARKS = (
-    re.compile(r"\\(?:boxed|fbox)\s*\{((?:[^{}]|\{[^{}]*\})*)\}"),
-    re.compile(r"<(?:final_?)?(?:answer|response|conclusion|solution)>(.*?)(?:</|$)", re.I | re.S),
-    re.compile(r"""["']?\b(?:final[ _])?answer["']""" + _VALUE, re.I),
-    re.compile(
-        r"\b(?:final\s+|correct\s+|short\s+|my\s+)?answer(?:\s+to\s+[^.:\n]{0,80}?)?" + _AFTER + r"(?=([^\n]{1,300}))",
-        re.I,
+_MARKS = (  # what such a mark holds in any case, and its pattern
+    ("box", re.compile(r"\\(?:boxed|fbox)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")),
+    (">", re.compile(r"<(?:final_?)?(?:answer|response|conclusion|solution)>(.*?)(?:</|$)", re.I | re.S)),
+    ("answer", re.compile(r"""["']?\b(?:final[ _])?answer["']""" + _VALUE, re.I)),
+    ("answer", re.compile(rf"\banswer(?:\s+to\s+[^.:\n]{{0,80}}?)?{_AFTER}(?=([^\n]{{1,300}}))", re.I)),
+    ("answer", re.compile(r"^[ \t]*(?:final )?answer[ \t]*\n\s*([^\n]+)", re.I | re.M)),
+    ("best guess", re.compile(rf"\bbest guess{_AFTER}(?=([^\n]{{1,300}}))", re.I)),
+    *(
+        (sign, re.compile(rf"^[ \t]*(?:A|Ans|Response|Result|Output|Conclusion|Verdict)\s*{sign}\s*([^\n]+)", re.I | re.M))
+        for sign in ":="
     ),
-    re.compile(r"^[ \t]*(?:final )?answer[ \t]*\n\s*([^\n]+)", re.I | re.M),
-    re.compile(r"^[ \t]*(?:A|Ans|Response|Result|Output|Conclusion|Verdict)\s*[:=]\s*([^\n]+)", re.I | re.M),
 )
 _FIELD = re.compile(
     r"""["'](?:result|count|number|total|colou?r|shape|size|material|output|response|value|prediction)["']""" + _VALUE,
@@ -60,17 +63,21 @@ _FIELD = re.compile(
 _WEAK_MARK = re.compile(r"^[ \t]*(?:a|ans|response|result|output|conclusion|verdict)\s*[:=]", re.M)
 _EMPHASIS = re.compile(r"\*\*|__")
 FORMAT = re.compile(r"~~[^~\n]*~~|\*\*|__|[`*#~]|\\(?:text|math)[a-z]*\b|\\[()\[\]\\]|\$")
+_BRACKET = re.compile(r"[{}\[\]]")
+MOST_MARKS = 20
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 def list_marked_segments(text: str) -> list[str]:
-    """What follows explicit answer marks, the last mark first."""
+    """What follows explicit answer marks, the last mark first; none before the last twenty."""
     plain = shorten_blanks(FORMAT.sub("", text))
-    found = [(m.start(), m[1]) for m in _RAW_MARK.finditer(text)]
-    for pattern in _MARKS:
-        for match in pattern.finditer(plain):
-            found.append((match.start(), next(g for g in match.groups() if g is not None)))
-    return [_cut_segment(segment) for _, segment in sorted(found, reverse=True)]
+    lower = plain.lower()
+    found = [(m.start(), m[1]) for m in _RAW_MARK.finditer(text)] if "####" in text else []
+    for needle, pattern in _MARKS:
+        if needle in lower:
+            for match in pattern.finditer(plain):
+                found.append((match.start(), next(g for g in match.groups() if g is not None)))
+    return [_cut_segment(segment) for _, segment in sorted(found, reverse=True)[:MOST_MARKS]]
 
 
 def list_fields(text: str) -> list[str]:
@@ -81,7 +88,7 @@ def list_fields(text: str) -> list[str]:
 
 
 def _cut_segment(segment: str) -> str:
-    return SENTENCE_END.split(re.sub(r"[{}\[\]]", " ", FORMAT.sub("", segment)).strip())[0]
+    return SENTENCE_END.split(_BRACKET.sub(" ", FORMAT.sub("", segment)).strip(), maxsplit=1)[0]
 
 
 _BLANK = re.compile(r"\s{10,}")  # so much says no more than a little, and patterns would try all of it

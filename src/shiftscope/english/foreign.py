@@ -31,21 +31,19 @@ def find_language(text: str) -> str:
             if language in scripts:
                 return language
     words = set(_WORD.findall(sample.lower()))
-    english = len(words & _ENGLISH)
-    vocabularies = _list_vocabularies()
-    if words.isdisjoint(vocabularies[""]) or (english and words.isdisjoint(vocabularies["strong"])):
+    telling = words & _list_vocabularies()[""]
+    if len(telling) <= (english := len(words & _ENGLISH)):
         return ""
-    known = {language: len(words & vocabularies[language]) for language in SPACED}
-    best = max(known, key=lambda language: known[language])
-    return best if known[best] > english or len(words & vocabularies[best] - _WEAK) > english else ""
+    known = {language: len(words & _list_vocabularies()[language]) for language in SPACED}
+    best = max(SPACED, key=lambda language: known[language])
+    return best if known[best] > english else ""
 
 
 @cache
 def _list_vocabularies() -> dict[str, frozenset[str]]:
-    """The words of each language, of all (""), and of all without those that are English too ("strong")."""
-    found = {language: frozenset(_WORD.findall(" ".join(_read_words(language)))) for language in SPACED}
-    everything = frozenset().union(*found.values())
-    return found | {"": everything, "strong": everything - _WEAK}
+    """The words of each language, and of all (""), that are not English too."""
+    found = {language: frozenset(_WORD.findall(" ".join(_read_words(language)))) - _WEAK for language in SPACED}
+    return found | {"": frozenset().union(*found.values())}
 
 
 @cache
