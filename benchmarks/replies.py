@@ -21,7 +21,7 @@ from shiftscope.schemas import clevr, superclevr
 LABELS = Path(__file__).parents[1] / "tests/data/replies.tsv"
 COLUMNS = ("space", "expected", "style", "language", "origin", "reply")
 LINE_BREAK = "⏎"  # in the file: a reply is one line
-HAND = "hand"
+HAND, FRESH = "hand", "fresh"  # FRESH: by hand too, once the reader stood; read once before anything was changed
 UNREAD = ("-refused", "-two", "-unread")  # labels of replies that give no single answer
 
 
@@ -77,7 +77,7 @@ def write_rows(by_hand: Iterable[Iterable[str]], path: Path = LABELS) -> None:
     from .reply_styles import make_replies
 
     rows = {(row[0], row[-1]): row for row in (*make_replies(), *map(tuple, by_hand))}
-    listed = sorted(rows.values(), key=lambda row: row[4] != HAND)
+    listed = sorted(rows.values(), key=lambda row: (row[4] not in (HAND, FRESH), row[4] != HAND))
     lines = ["\t".join((*labels, reply.replace("\n", LINE_BREAK))) for *labels, reply in listed]
     path.write_text("\n".join(["\t".join(COLUMNS), *lines]) + "\n", "utf-8")
 
@@ -94,7 +94,7 @@ def is_right(row: LabelledReply, read: str) -> bool:
 
 def main() -> None:
     if sys.argv[1:] == ["make"]:
-        write_rows([row for row in read_rows() if row.origin == HAND])
+        write_rows([row for row in read_rows() if row.origin in (HAND, FRESH)])
         return
 
 

@@ -455,7 +455,7 @@ def _is_beside_the_point(tokens: list[str], mention: AnswerMention, expected: Ex
     if k < 0 or expected.kind == "truth":
         return False
     if expected.kind == "number":
-        return tokens[k - 1 : k + 1] == ["out", "of"] or (tokens[k] in _PLACES and k < mention.at - 1)
+        return tokens[k] == "other" or tokens[k - 1 : k + 1] == ["out", "of"] or (tokens[k] in _PLACES and k < mention.at - 1)
     if tokens[k] in _NOT:
         return True
     for at in range(k, max(-1, k - 4), -1):  # back over what describes the thing, to its article
