@@ -111,8 +111,8 @@ REASON = {
     "vehicle": ("The {b} is next to it.",),
     "open": ("It can be seen in the middle of the picture.",),
 }
-# Style, and how it wraps: {a} the answer alone, {A} with a capital, {s} a sentence that states it, {t} and {u} thoughts,
-# {r} a reason.
+# Style, and how it wraps: {a} the answer alone, {A} with a capital, {s} a sentence that states it, {t} and {u}
+# thoughts, {r} a reason.
 WRAPPED = (
     ("terse", "{a}"),
     ("terse", "{A}."),

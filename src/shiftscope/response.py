@@ -455,7 +455,11 @@ def _is_beside_the_point(tokens: list[str], mention: AnswerMention, expected: Ex
     if k < 0 or expected.kind == "truth":
         return False
     if expected.kind == "number":
-        return tokens[k] == "other" or tokens[k - 1 : k + 1] == ["out", "of"] or (tokens[k] in _PLACES and k < mention.at - 1)
+        return (
+            tokens[k] == "other"
+            or tokens[k - 1 : k + 1] == ["out", "of"]
+            or (tokens[k] in _PLACES and k < mention.at - 1)
+        )
     if tokens[k] in _NOT:
         return True
     for at in range(k, max(-1, k - 4), -1):  # back over what describes the thing, to its article
@@ -486,7 +490,7 @@ def _parse_unexpected(text: str, expected: ExpectedAnswer) -> Answer | None:
 
 
 _NOTHING = frozenset(("none", "nil"))  # whoever says so to a yes/no question need not mean a number
-_NOT_WORDS = YES | NO | frozenset(COUNTS) | frozenset("unknown unsure undefined n na unclear sorry error null".split())
+_NOT_WORDS = YES | NO | frozenset(COUNTS) | word_set("replies", "no words")
 _ARTICLE = re.compile(r"^(?:an?|the)\s+", re.I)
 _ADVERB = re.compile(rf"^(?:{'|'.join(word_list('replies', 'adverbs'))})\s+", re.I)
 _PREDICATE = re.compile(r"^(?:it|this|that|the [\w' ]{1,60}?)(?:\s+(?:is|was)|'s)\s+(?!\w+ing\b)(.+)$", re.I)

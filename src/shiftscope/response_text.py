@@ -52,7 +52,10 @@ _MARKS = (  # what such a mark holds in any case, and its pattern
     ("answer", re.compile(r"^[ \t]*(?:final )?answer[ \t]*\n\s*([^\n]+)", re.I | re.M)),
     ("best guess", re.compile(rf"\bbest guess{_AFTER}(?=([^\n]{{1,300}}))", re.I)),
     *(
-        (sign, re.compile(rf"^[ \t]*(?:A|Ans|Response|Result|Output|Conclusion|Verdict)\s*{sign}\s*([^\n]+)", re.I | re.M))
+        (
+            sign,
+            re.compile(rf"^[ \t]*(?:A|Ans|Response|Result|Output|Conclusion|Verdict)\s*{sign}\s*([^\n]+)", re.I | re.M),
+        )
         for sign in ":="
     ),
 )
@@ -75,8 +78,8 @@ def list_marked_segments(text: str) -> list[str]:
     found = [(m.start(), m[1]) for m in _RAW_MARK.finditer(text)] if "####" in text else []
     for needle, pattern in _MARKS:
         if needle in lower:
-            for match in pattern.finditer(plain):
-                found.append((match.start(), next(g for g in match.groups() if g is not None)))
+            matches = pattern.finditer(plain)
+            found += [(match.start(), next(g for g in match.groups() if g is not None)) for match in matches]
     return [_cut_segment(segment) for _, segment in sorted(found, reverse=True)[:MOST_MARKS]]
 
 
@@ -163,5 +166,3 @@ def _cut_span(data: bytes, start: int, end: int, last: int) -> str:
         piece = piece[: stops[-1]] if stops else piece.rpartition(b" ")[0]
     dots = "" if start == 0 or data[start - 1 : start] == b"\n" else "… "
     return dots + piece.decode()
-
-

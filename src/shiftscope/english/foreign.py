@@ -10,7 +10,9 @@ from functools import cache
 from .word_lists import word_set, word_table
 
 SPACED = ("de", "fr", "es", "it", "pt")  # in Latin letters, so that their words must tell which it is
-_LETTERS = re.compile(r"(?P<ja>[\u3040-\u30ff])|(?P<ko>[\uac00-\ud7af])|(?P<ru>[\u0400-\u04ff])|(?P<zh>[\u4e00-\u9fff])")
+_LETTERS = re.compile(
+    r"(?P<ja>[\u3040-\u30ff])|(?P<ko>[\uac00-\ud7af])|(?P<ru>[\u0400-\u04ff])|(?P<zh>[\u4e00-\u9fff])"
+)
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH, _WEAK = word_set("foreign", "english"), word_set("foreign", "weak")
 LONGEST = 4_000  # characters at either end that are looked at to tell the language
