@@ -258,10 +258,11 @@ def _read_plain(text: str, expected: ExpectedAnswer) -> Answer | Unread | None:
     last, first = _match_whole(lines[-1], expected), _match_whole(lines[0], expected)
     if last is not None and first not in (None, last) and len(lines) == len(plain.split()):
         return Unread.TWO_ANSWERS  # a list of answers
-    bold = [segment for segment in _BOLD.findall(text) if len(segment.split()) <= 4]
+    bold = [_find_statement(one, expected, first=True) for one in _BOLD.findall(text) if len(one.split()) <= 4]
+    different = set(bold) - {None}
     candidates = chain(
         (last, first),
-        (_find_statement(segment, expected, first=True) for segment in reversed(bold)),
+        different if len(different) == 1 else (),
         (read(plain, expected) for read in (_match_opening, _find_conclusion)),
     )
     return next((answer for answer in candidates if answer is not None), None)
@@ -480,7 +481,7 @@ def _parse_unexpected(text: str, expected: ExpectedAnswer) -> Answer | None:
         for kind in {NUMBER, TRUTH} - {expected}:
             if (found := _match_whole(text, kind)) is not None:
                 return found
-    if expected.kind != "word" or not 1 <= len(words) <= 2 or len(tokens) > SHORT:
+    if expected.kind != "word" or not 1 <= len(words) <= 2 or len(tokens) > SHORT or "of" in tokens:
         return None
     if any(w in _NOT_WORDS or w[0].isdigit() for w in words):
         return None

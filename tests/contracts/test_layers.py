@@ -37,6 +37,7 @@ ORDER = (
         "columns",
         "question",
         "result",
+        "response_text",
         "response",
         "picture",
         "model",

@@ -234,14 +234,14 @@ def _count_cache_use(table: Any, spec: Mapping[str, Any]) -> CacheUse | None:
 def _count_judge_use(table: Any, spec: Mapping[str, Any]) -> JudgeUse | None:
     """Counted from the rows: those that the rules could not read, and the sample of those that they could."""
     judge = spec.get(JUDGE_FIELD)
-    if judge is None or "judged" not in table.column_names:
+    if not isinstance(judge, Mapping) or "judged" not in table.column_names:
         return None
     names = ("judged", "read_by", "status", "answer")
     judged = [row for row in zip(*(table.column(n).to_pylist() for n in names), strict=True) if row[0]]
     unread = [row for row in judged if row[1] or row[2] == "unreadable"]
     sampled = [row for row in judged if not (row[1] or row[2] == "unreadable")]
     read, agreed = sum(bool(row[1]) for row in unread), sum(row[0] == spell(row[3]) for row in sampled)
-    return JudgeUse(judge["model"], len(unread), read, len(sampled), agreed)
+    return JudgeUse(str(judge.get("model")), len(unread), read, len(sampled), agreed)
 
 
 def read_rows(folder: Path) -> Iterator[tuple[QuestionRecord, Prediction]]:
