@@ -166,7 +166,7 @@ def _is_pronoun(tokens: list[str], k: int) -> bool:
     """Whether "one" points at a thing: the one on the left, one by one, one is red and the other blue."""
     if k > 0 and tokens[k - 1] in _POINTING:
         return True
-    return tokens[k + 1 : k + 2] in (["by"], ["after"]) or not {"other", "another"}.isdisjoint(tokens[k + 1 :])
+    return tokens[k + 1 : k + 2] in (["by"], ["after"]) or not {"other", "another"}.isdisjoint(tokens[k + 1 : k + 30])
 
 
 def _is_none(tokens: list[str], k: int) -> bool:
@@ -272,7 +272,7 @@ _BOLD = re.compile(r"(?:\*\*|__)\s*([^*_\n]{1,60}?)\s*(?:\*\*|__)")
 _LISTED = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|[-•>+]|\[[ x]\])[ \t]+(?=\S)", re.M)
 _ITEMS = re.compile(r":[ \t]*\n+((?:[ \t]*(?:\d{1,2}[.)]|[-•])[ \t]+[^\n]+(?:\n|$))+)")
 _NEXT_ITEM = re.compile(r"(?<=\n)[ \t]*\d{1,2}[.)]\s*$")
-_LEFTOVER = re.compile(r"<[^<>\n]{1,200}>|\\[A-Za-z]+")
+_LEFTOVER = re.compile(r"<[/|A-Za-z][^<>\n]{0,200}>|\\[A-Za-z]+")
 _QUESTION = re.compile(r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*\?+(?=\s|$)")
 _TABLE_BAR = re.compile(r"[ \t]*\|[ \t]*")
 

@@ -30,7 +30,7 @@ ORDER = (
         "folder",
         "executor",
     ),
-    ("english.inflection", "english.word_lists"),  # schemas need these
+    ("english.inflection", "english.word_lists", "english.foreign"),  # schemas and replies need these
     ("scene", "schema", "schemas", "scene_table", "edit", "answer"),
     ("lang",),
     (

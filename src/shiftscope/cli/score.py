@@ -49,7 +49,8 @@ def command(
     from ..store.question_part import read_part
     from ..store.run_log import read_run
 
-    run, declared, judges = runs[0], "", ()
+    run, declared = runs[0], ""
+    judges: tuple[JudgeUse, ...] = ()
     if audit is not None and not audit.is_dir():
         kind = "a file" if audit.exists() else "no folder"
         raise UserError(f"{audit} is {kind}; --audit takes the folder that shiftscope audit made, --annotations a file")

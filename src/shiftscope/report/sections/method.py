@@ -90,10 +90,11 @@ def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
 
 def _describe_judge(judge: JudgeUse) -> str:
     """What it did, and the interval of how far it agrees with the rules."""
+    what = str(strip_credentials(str(judge)))
     if not judge.sampled:
-        return strip_credentials(str(judge))
+        return what
     low, high = (format_percent(end) for end in wilson_interval(judge.agreed, judge.sampled))
-    return f"{strip_credentials(str(judge))}, with a 95% interval of {low}% to {high}%"
+    return f"{what}, with a 95% interval of {low}% to {high}%"
 
 
 def _describe_selection(report: ReportRuns) -> Iterator[tuple[str, str]]:
