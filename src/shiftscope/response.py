@@ -104,8 +104,9 @@ class AnswerMention(NamedTuple):
     size: int = 1  # tokens
 
 
-_SPACES = str.maketrans({"_": " ", "-": " ", "–": " ", "/": " ", "’": "'"})
+_SPACES = str.maketrans({"_": " ", "-": " ", "–": " ", "/": " ", "&": " and ", "’": "'"})
 _EQUALS = re.compile(r"\s=\s|:")
+_SUM_LAST = re.compile(r"(?<!\d)(?<![+] )(\d+) = \d+(?: \+ \d+)+")  # "5 = 2 + 3"
 _MINUS = re.compile(r"(?<![\w.)\]])[-−–](?=\d)")
 
 
@@ -443,7 +444,10 @@ def _find_unnegated(text: str, expected: ExpectedAnswer) -> tuple[list[str], lis
 
     Numbers come before mere words.
     """
-    tokens = TOKEN.findall(_EQUALS.sub(" is ", normalize_text(text)))
+    text = normalize_text(text)
+    if "+" in text:
+        text = _SUM_LAST.sub(r"\1", text)
+    tokens = TOKEN.findall(_EQUALS.sub(" is ", text))
     found = [f for f in find_mentions(tokens, expected) if not _is_beside_the_point(tokens, f, expected)]
     return tokens, [f for f in found if not f.weak] or found
 
@@ -494,7 +498,7 @@ _NOTHING = frozenset(("none", "nil"))  # whoever says so to a yes/no question ne
 _NOT_WORDS = YES | NO | frozenset(COUNTS) | word_set("replies", "no words")
 _ARTICLE = re.compile(r"^(?:an?|the)\s+", re.I)
 _ADVERB = re.compile(rf"^(?:{'|'.join(word_list('replies', 'adverbs'))})\s+", re.I)
-_PREDICATE = re.compile(r"^(?:it|this|that|the [\w' ]{1,60}?)(?:\s+(?:is|was)|'s)\s+(?!\w+ing\b)(.+)$", re.I)
+_PREDICATE = re.compile(r"^(?:it|this|that|the [\w' ]{1,60}?)(?:\s+(?:is|are|was)|'s)\s+(?!\w+ing\b)(.+)$", re.I)
 _OPENER = re.compile(rf"^(?:{'|'.join(word_list('replies', 'openers'))})[!.,:]\s+", re.I)
 _CLAUSE_WORDS = word_set("replies", "clauses")
 SHORT = 5  # words an open answer may have
@@ -513,7 +517,7 @@ def _read_open(text: str, *, refused: bool) -> Answer | Unread:
     lines = [line for line in plain.splitlines() if line.strip()] or [""]
     sentences = SENTENCE_END.split(plain)
     tries = [plain] if len(sentences) == 1 else [lines[-1], lines[0], sentences[0]]
-    phrases = (_parse_short(line, phrase=len(sentences) > 1) for line in tries if not _REFUSAL.search(line.lower()))
+    phrases = (_parse_short(line, phrase=True) for line in tries if not _REFUSAL.search(line.lower()))
     found = next((found for found in phrases if found is not None), None)
     if found is None:
         return Unread.REFUSED if _REFUSAL.search(plain.lower()) else Unread.NO_ANSWER
