@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shiftscope.answer import spell
-from shiftscope.response import ANYTHING, NUMBER, TRUTH, ExpectedAnswer, Unread, expect_value, read_response
+from shiftscope.expected_answer import ANYTHING, NUMBER, TRUTH, ExpectedAnswer, expect_value
+from shiftscope.response import Unread, read_response
 from shiftscope.schemas import clevr, superclevr
 
 LABELS = Path(__file__).parents[1] / "tests/data/replies.tsv"

@@ -37,6 +37,7 @@ ORDER = (
         "columns",
         "question",
         "result",
+        "expected_answer",
         "response_text",
         "response",
         "picture",

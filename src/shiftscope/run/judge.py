@@ -11,10 +11,11 @@ from typing import Any
 from .. import rng
 from ..answer import Answer, spell
 from ..errors import UserError
+from ..expected_answer import ExpectedAnswer
 from ..model import Model, ModelOptions, ModelSetting, Prompt, Response, build_model, get_identity, parse_model_name
 from ..prompt import JUDGE_VERSION, format_judge_prompt
 from ..questions.answer_space import infer_expected
-from ..response import ExpectedAnswer, Unread, read_response
+from ..response import Unread, read_response
 from ..result import BLIND, Prediction, QuestionRecord
 from ..schema import OPEN
 from ..store.run_log import RowKey, RunWriter, read_rows

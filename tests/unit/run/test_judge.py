@@ -8,8 +8,8 @@ import pytest
 from asked import dataset
 from command import here, refused
 from endpoints import completion, serving
+from shiftscope.expected_answer import ANYTHING, NUMBER, TRUTH, expect_words
 from shiftscope.model import Response
-from shiftscope.response import ANYTHING, NUMBER, TRUTH, expect_words
 from shiftscope.result import Prediction
 from shiftscope.run.judge import decide, describe_answers
 from shiftscope.store.dataset import Dataset
