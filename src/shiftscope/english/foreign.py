@@ -15,6 +15,7 @@ _LETTERS = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH, _WEAK = word_set("foreign", "english"), word_set("foreign", "weak")
+ALONE, DROPPED = "^", "-"  # before a word that must stand alone; in place of the English of a word that is dropped
 LONGEST = 4_000  # characters at either end that are looked at to tell the language
 
 
@@ -52,20 +53,20 @@ def _list_vocabularies() -> dict[str, frozenset[str]]:
 def _read_words(language: str) -> dict[str, str]:
     """Each word with its English."""
     table = word_table("foreign", language)
-    return {word: english for english, words in table.items() for word in words}
+    return {word: english.strip(DROPPED) for english, words in table.items() for word in words}
 
 
 @cache
 def _compile_words(language: str) -> re.Pattern[str]:
     """The words of a language, the longest first; those of languages with spaces are whole words."""
     bounded = language in SPACED or language == "ru"
-    words = sorted(_read_words(language), key=lambda word: (not word.startswith("|"), -len(word)))
+    words = sorted(_read_words(language), key=lambda word: (not word.startswith(ALONE), -len(word)))
     return re.compile("|".join(_bound_words(words, bounded)), re.I)
 
 
 def _bound_words(words: Iterable[str], bounded: bool) -> list[str]:
-    whole = [rf"(?<!\w){re.escape(w.strip('|'))}(?!\w)" for w in words if bounded or w.startswith("|")]
-    return whole + ([] if bounded else [re.escape(w) for w in words if not w.startswith("|")])
+    whole = [rf"(?<!\w){re.escape(w.strip(ALONE))}(?!\w)" for w in words if bounded or w.startswith(ALONE)]
+    return whole + ([] if bounded else [re.escape(w) for w in words if not w.startswith(ALONE)])
 
 
 def _translate(text: str, language: str) -> str:
@@ -74,8 +75,10 @@ def _translate(text: str, language: str) -> str:
 
     def put(match: re.Match[str]) -> str:
         found = match[0].lower()
-        alone = f"|{found}|" in words and not _touches_word(match)
-        english = words[f"|{found}|"] if alone else words[found]
+        alone = ALONE + found in words and not _touches_word(match)
+        english = words.get(
+            ALONE + found if alone else found, match[0]
+        )  # as it is, if only its lower case is odd: ſechs
         return english if spaced else f" {english} "
 
     return _compile_words(language).sub(put, text)

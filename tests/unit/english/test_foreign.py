@@ -28,6 +28,7 @@ def test_the_language_of_a_reply(text, language):
         ("Die Kugel ist rot", "the sphere is red"),
         ("The ball is due in the metal box", "The ball is due in the metal box"),
         ("答案是三个", " answer  is  three   "),
+        ("Es gibt ſechs Würfel", "there are ſechs cube"),  # a long s, which Python takes for an s
         ("是", " yes "),  # alone it is an answer
         ("答えはいいえです", " answer  is no   "),  # not はい, which is yes
     ],
