@@ -14,8 +14,9 @@ from typing import Any
 
 from benchmarks.store import _image, _picture, _question
 from benchmarks.table import row
+from shiftscope.expected_answer import NUMBER, TRUTH, expect_value
 from shiftscope.model import Prompt, Response
-from shiftscope.response import NUMBER, TRUTH, expect_value, parse_response
+from shiftscope.response import parse_response
 from shiftscope.result import CONDITIONS
 from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.schemas.clevr import SCHEMA

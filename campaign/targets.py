@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from shiftscope.errors import UserError
-from shiftscope.response import ANYTHING, NUMBER, TRUTH, expect_value
+from shiftscope.expected_answer import ANYTHING, NUMBER, TRUTH, expect_value
 from shiftscope.schemas import clevr as clevr_schema
 from shiftscope.schemas import superclevr as superclevr_schema
 

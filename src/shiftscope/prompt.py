@@ -40,6 +40,28 @@ def format_prompt(
     return "\n".join([*lines, MODES[mode]])
 
 
+JUDGE_VERSION = 1
+JUDGE = """\
+Another model was asked a question, and you read which answer its reply gives. Do not answer the question yourself.
+Question: {question}
+Possible answers: {answers}
+Reply, between the lines:
+----------
+{reply}
+----------
+Write the answer that the reply gives, and nothing else. If it gives none, declines to answer, or names several without
+choosing one, write UNCLEAR."""
+LONGEST_JUDGED = 6000  # characters of a reply: its beginning, and its end
+
+
+def format_judge_prompt(question: Question, answers: str, reply: str) -> str:
+    """What a judge is sent to read a reply; the true answer is not in it."""
+    half = LONGEST_JUDGED // 2
+    shown = reply if len(reply) <= LONGEST_JUDGED else f"{reply[:half]}\n[…]\n{reply[-half:]}"
+    asked = f"{ACTION} {question.action} {question.text}" if question.action else question.text
+    return JUDGE.format(question=asked, answers=answers, reply=shown)
+
+
 def join_action(question: Question) -> Question:
     """The question with its action in the same text, for models that take a single one."""
     if not question.action:

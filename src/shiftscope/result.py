@@ -52,6 +52,8 @@ class Prediction:
     program: str = ""  # the program the model wrote, spelled by `program_text`
     stored: float | None = None  # seconds since 1970 when the cache stored the response; None for a fresh one
     fingerprint: str = ""  # the system_fingerprint of the server
+    judged: str = ""  # what a judge reads in the response; nothing where it was not asked
+    read_by: str = ""  # "judge" where the answer is the judge's; else the rules read it, or the model gave it
 
     def __post_init__(self) -> None:
         if self.status not in (*STATUSES, MISSING):
@@ -307,6 +309,24 @@ class CacheUse:
         return {"replies": self.replies, "oldest": day and day.isoformat(timespec="seconds")}
 
 
+@dataclass(frozen=True, slots=True)
+class JudgeUse:
+    """What a judge model did in a run: replies that the rules could not read, and a sample of those that they could."""
+
+    model: str
+    unread: int  # replies that the rules could not read, shown to the judge
+    read: int  # of these, how many it read
+    sampled: int
+    agreed: int  # of these, how many it reads as the rules do
+
+    def __str__(self) -> str:
+        share = f" ({100 * self.agreed / self.sampled:.1f}%)" if self.sampled else ""
+        return (
+            f"{self.model} read {self.read:,} of {self.unread:,} replies that the rules could not read, and reads "
+            f"{self.agreed:,} of a sample of {self.sampled:,} as the rules do{share}"
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunLog:
     """A run: its spec and every row; scores are computed from this, without the model."""
@@ -319,6 +339,7 @@ class RunLog:
     lineage: Lineage | None = None
     missing_images: int = 0  # further questions whose images are missing: run under MISSING_IMAGE
     cache: CacheUse | None = None  # of an endpoint's run, unless an older version made it
+    judge: JudgeUse | None = None
 
     def count_expected(self, condition: str) -> int | None:
         """How many questions the run covers under a condition, where that is known."""

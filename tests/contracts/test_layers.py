@@ -31,13 +31,15 @@ ORDER = (
         "executor",
         "shared_memory",
     ),
-    ("english.inflection", "english.word_lists"),  # schemas need these
+    ("english.inflection", "english.word_lists", "english.foreign"),  # schemas and replies need these
     ("scene", "schema", "schemas", "scene_table", "edit", "answer"),
     ("lang",),
     (
         "columns",
         "question",
         "result",
+        "expected_answer",
+        "response_text",
         "response",
         "picture",
         "model",

@@ -4,9 +4,10 @@ import pytest
 
 from shiftscope import registry as catalog
 from shiftscope.english.synonyms import Lexicon
+from shiftscope.expected_answer import expect_value
 from shiftscope.questions.clevr.template_sets import builtin_part_templates, builtin_templates
 from shiftscope.questions.clevr.vocabulary import SlotVocabulary
-from shiftscope.response import expect_value, parse_response
+from shiftscope.response import parse_response
 
 SCHEMAS = {name: schema for name in catalog.SCHEMAS.names() if (schema := catalog.SCHEMAS.load(name).SCHEMA).closed}
 ASKED = sorted(

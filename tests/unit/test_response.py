@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shiftscope.expected_answer import ANYTHING, NUMBER, TRUTH, expect_value, expect_words
 from shiftscope.lang.program import Program, node
 from shiftscope.question import Question
 from shiftscope.questions.answer_space import infer_expected
-from shiftscope.response import ANYTHING, NUMBER, TRUTH, expect_value, expect_words, parse_response
+from shiftscope.response import parse_response
 from shiftscope.schema import OPEN
 from shiftscope.schemas import clevr, superclevr
 

@@ -7,6 +7,7 @@ import math
 import shlex
 import time
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,12 +58,19 @@ def command(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Ask without missing pictures, as a condition missing_image.")
     ] = False,
+    judge: Annotated[
+        str, typer.Option(help="Model that reads replies which the rules cannot; named as --model. It sees no answers.")
+    ] = "",
+    judge_sample: Annotated[
+        int, typer.Option(min=0, help="Replies that the rules read which the judge reads too, to show the agreement.")
+    ] = 50,
     as_json: shared.AsJson = False,
 ) -> None:
     """Ask a model the questions of a dataset and keep every response; the same command again resumes."""
     from ..model import ModelOptions
     from ..run.conditions import read_conditions
     from ..run.evaluate import RunSpec, evaluate
+    from ..run.judge import Judge
     from ..run.make import resolve_data
     from ..store.question_part import read_part
 
@@ -104,6 +112,7 @@ def command(
         read_part(part) if part else None,
         read_part(learn_part) if learn_part else None,
         allow_missing,
+        Judge(judge, judge_sample) if judge else None,
     )
     counts: list[tuple[int, int]] = []
     with shard_bar(f"asking {model}") as tell:
@@ -197,6 +206,7 @@ def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int)
         summary: dict[str, Any] = {"folder": str(out), "asked": new, "asked_before": before}
         summary |= {"sample": sample} if sample else {}
         summary |= {"cache": log.cache.to_json()} if log.cache else {}
+        summary |= {"judge": asdict(log.judge)} if log.judge else {}
         print_json(summary | {"conditions": rows})
         return
     always = ("condition", "questions", "replies", "share_answered", "accuracy")
@@ -217,6 +227,8 @@ def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int)
             "and count in no other row"
         )
     print_cache_use(log.cache, len(log.records))
+    if log.judge:
+        print(f"judge: {log.judge}")
     if new:
         done = f"wrote {out}" + (f" (new replies: {new:,}; from before: {before:,})" if before else "")
     elif lost := int(log.records.status.equals(MISSING).sum()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from ..errors import UserError, warn
 from ._console import print_json, print_table
 
 if TYPE_CHECKING:
-    from ..result import Score
+    from ..result import JudgeUse, Score
 
 
 def command(
@@ -49,6 +50,7 @@ def command(
     from ..store.run_log import read_run
 
     run, declared = runs[0], ""
+    judges: tuple[JudgeUse, ...] = ()
     if audit is not None and not audit.is_dir():
         kind = "a file" if audit.exists() else "no folder"
         raise UserError(f"{audit} is {kind}; --audit takes the folder that shiftscope audit made, --annotations a file")
@@ -64,7 +66,8 @@ def command(
             return
         chosen = (metric or (), by or (), options, audit, warn)
         scores = scoring.score_seeds(runs, *chosen) if len(runs) > 1 else scoring.score_run(run, *chosen)
-        declared = scoring.describe_sample(read_run(run))
+        logs = [read_run(one) for one in runs]
+        declared, judges = scoring.describe_sample(logs[0]), tuple(log.judge for log in logs if log.judge)
     else:
         if not run.exists():
             raise UserError(f"{run}: no such run or results file")
@@ -85,10 +88,10 @@ def command(
             note = f"{results.extra:,} predictions in {run} are for questions not in {test}{annotations}"
             warn(f"{note}: {scoring.describe_other_splits(results.elsewhere)}" if results.elsewhere else note)
     identity = scoring.describe_audit(audit, warn) if audit is not None else ""
-    _print_scores(scores, as_json, declared, identity)
+    _print_scores(scores, as_json, declared, identity, judges)
 
 
-def _score_to_json(score: Score, sample: str, audit: str) -> dict[str, Any]:
+def _score_to_json(score: Score, sample: str, audit: str, judges: tuple[JudgeUse, ...]) -> dict[str, Any]:
     from ..metrics.slices import WITHOUT_ANSWER, to_percent
 
     data: dict[str, Any] = {
@@ -105,6 +108,7 @@ def _score_to_json(score: Score, sample: str, audit: str) -> dict[str, Any]:
     data |= {"too_few_scenes": True} if _has_few_scenes(score) else {}
     data |= {"sample": sample} if sample else {}
     data |= {"audit": audit} if audit else {}
+    data |= {"judge": [asdict(judge) for judge in judges]} if judges else {}
     return data | ({"slice": dict(score.slice)} if score.slice else {})
 
 
@@ -114,12 +118,14 @@ def _has_few_scenes(score: Score) -> bool:
     return score.low is not None and score.scenes is not None and score.scenes < FEW_SCENES
 
 
-def _print_scores(scores: tuple[Score, ...], as_json: bool, sample: str = "", audit: str = "") -> None:
+def _print_scores(
+    scores: tuple[Score, ...], as_json: bool, sample: str = "", audit: str = "", judges: tuple[JudgeUse, ...] = ()
+) -> None:
     from ..metrics.slices import WITHOUT_ANSWER
 
     if as_json:
         for score in scores:
-            print_json(_score_to_json(score, sample, audit))
+            print_json(_score_to_json(score, sample, audit, judges))
         return
     apart = [n for n in WITHOUT_ANSWER if any(getattr(s, n) for s in scores)]
     sliced = any(s.slice for s in scores)
@@ -138,6 +144,8 @@ def _print_scores(scores: tuple[Score, ...], as_json: bool, sample: str = "", au
         print(f"sample: {sample}")
     if audit:
         print(f"audit: {audit}")
+    for judge in judges:
+        print(f"judge: {judge}")
     if any(_has_few_scenes(s) for s in scores):
         print("too few scenes: an interval over fewer than ten scenes means little, however many questions there are")
     if apart and any(s.missing or s.failed for s in scores):

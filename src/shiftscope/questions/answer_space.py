@@ -4,10 +4,10 @@ from functools import lru_cache
 
 from ..answer import Answer
 from ..english.synonyms import Lexicon
+from ..expected_answer import ANYTHING, NUMBER, TRUTH, ExpectedAnswer, expect_value, expect_words
 from ..lang.check import plan_program
 from ..lang.op import BOOL, INT, VALUE
 from ..question import JOINED, Question
-from ..response import ANYTHING, NUMBER, TRUTH, ExpectedAnswer, expect_value, expect_words
 from ..schema import Schema
 
 MOST_COUNTED = 10  # objects in a CLEVR scene

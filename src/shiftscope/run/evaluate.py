@@ -24,14 +24,15 @@ from ..prompt import build_prompt_spec, join_action
 from ..question import Question
 from ..questions.answer_space import infer_expected
 from ..registry import MODELS
-from ..response import parse_response
+from ..response import Unread, read_response
 from ..result import AS_IS, Prediction, QuestionRecord, RunLog, build_question_record
 from ..schema import OPEN
 from ..store.question_part import QuestionPart
 from ..store.response_cache import DiskResponseCache
-from ..store.run_log import PLACES_FIELD, SERVER_FIELD, RunWriter, read_spec, refuse_foreign_run_folder
+from ..store.run_log import JUDGE_FIELD, PLACES_FIELD, SERVER_FIELD, RunWriter, read_spec, refuse_foreign_run_folder
 from .conditions import EvalExample
 from .consistency import RunPictures, require_one_server, warn_of_fingerprints
+from .judge import Judge, judge_replies
 from .question_source import QuestionSource, SplitPrompts, open_source
 
 BATCH = 64  # prompts at once, for a model that does not say
@@ -66,6 +67,7 @@ class RunSpec:
     part: QuestionPart | None = None  # of the split: only its questions are asked
     learn_part: QuestionPart | None = None  # of the train split: only its questions are learned from
     allow_missing: bool = False  # ask what has no picture without it, under a condition of its own
+    judge: Judge | None = None  # reads what the rules cannot
 
     def spec(self, source: QuestionSource) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
@@ -139,7 +141,8 @@ def evaluate(
     pictures.require_pictures(_reads_images(model_api.get_reads(run.model)), run.model)
     with ExitStack() as held:
         memory = None
-        if use_cache and model_api.parse_model_name(run.model).traits.cached:
+        named = [run.model, *([run.judge.model] if run.judge else [])]
+        if use_cache and any(model_api.parse_model_name(name).traits.cached for name in named):
             memory = held.enter_context(closing(DiskResponseCache(cache or find_cache_folder())))
         model = build_run_model(run, source, memory, warn)
         reads = model_api.get_reads(run.model, model)
@@ -151,6 +154,9 @@ def evaluate(
         if hasattr(model, "check_questions"):
             where = f"split {run.split!r} of {run.data}"
             model.check_questions(list(source.questions(run.split)), frozenset(ids), where, warn)
+        judge = run.judge and run.judge.build(run.options, schema=source.schema(), memory=memory, warn=warn)
+        if run.judge and judge:
+            spec |= {JUDGE_FIELD: run.judge.spec(judge)}
         whole = every if run.part is None else source.prompts(run.split, run.mode).ids()
         writer = held.enter_context(
             RunWriter(out, spec, len(ids), population=len(whole), lineage=source.lineage(), beside=pictures.to_files())
@@ -170,6 +176,10 @@ def evaluate(
             responses = _predict(model, items, run.model, reads, shown)
             total = pictures.count_prompts(len(ids), len(run.conditions))
             _write_predictions(writer, model, responses, tell, total)
+            if run.judge is not None:
+                ask = partial(_predict, judge, name=run.judge.model, reads=frozenset((model_api.TEXT,)), shown=shown)
+                if failed := judge_replies(run.judge, ask, prompts, run.limit, writer):
+                    warn(f"{failed:,} calls to the judge failed; run the same command again to repeat them")
         except ModelError as error:
             resume = "the responses so far are kept, run the same command again to resume"
             raise UserError(f"{error}; {resume}") from error
@@ -265,9 +275,11 @@ def build_prediction(item: EvalExample, response: Response) -> Prediction:
     answer, status = response.answer, response.status
     if answer is None and not status:
         schema = item.scenes[0].schema if item.scenes else OPEN
-        answer = parse_response(response.raw, infer_expected(item.question, schema))
-        if answer is None:
-            status = "unreadable"
+        found = read_response(response.raw, infer_expected(item.question, schema))
+        if isinstance(found, Unread):
+            status, response = "unreadable", replace(response, reason=response.reason or found.value)
+        else:
+            answer = found
     status = "answered" if answer is not None else status
     kept: dict[str, Any] = {name: getattr(response, name) for name in KEPT_FIELDS}
     return Prediction(item.question.id, answer, shorten(response.raw), status, condition=item.prompt.condition, **kept)

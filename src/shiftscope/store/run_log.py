@@ -17,12 +17,13 @@ from typing import Any, Self
 import numpy as np
 
 from .. import __version__, result
+from ..answer import spell
 from ..arrow_array import wrap_numbers
 from ..errors import UserError
 from ..files import encode_utf8
 from ..folder import open_folder, refuse_foreign_files
 from ..records import canonical_json, content_id, read_json
-from ..result import CacheUse, Lineage, Prediction, QuestionRecord, RunLog, add_missing_rows
+from ..result import CacheUse, JudgeUse, Lineage, Prediction, QuestionRecord, RunLog, add_missing_rows
 from .manifest import MANIFEST_FILE, describe_changes
 from .run_table import FACT_PREFIX, RECORD_COLUMNS, build_records, build_row_table, concat_tables, parse_rows
 from .shard import open_parquet
@@ -33,6 +34,7 @@ PARTS_FOLDER = "predictions"
 RUN_FORMAT = 1
 ROWS_IN_GROUP = 50_000
 ADDED_FIELDS = ("model_id", "sources", "images_id")  # of a spec: runs of earlier versions have none of these
+JUDGE_FIELD = "judge"  # of a spec; a judge may be added to a run that has none, but not exchanged
 PLACES_FIELD = "places"  # of a spec: paths of files, whose content other fields identify
 ENDPOINT_PREFIX = "openai:"  # begins the names of models whose responses are cached
 SERVER_FIELD = "server"  # in the spec: what the endpoint says of itself; compared when a run resumes
@@ -90,6 +92,8 @@ class RunWriter:
         self.unrecorded = tuple(k for k in ADDED_FIELDS if k in self.spec and k not in there["spec"])
         if SERVER_FIELD in there["spec"]:
             self.spec[SERVER_FIELD] = there["spec"][SERVER_FIELD]  # the rows that are there came from it
+        if JUDGE_FIELD in there["spec"]:
+            self.spec[JUDGE_FIELD] = there["spec"][JUDGE_FIELD]
         if there["finished"] and (self.folder / PREDICTIONS_FILE).is_file():
             self._remove_parts()
         for path in _list_files(self.folder, _read_json(self.folder)):
@@ -120,12 +124,12 @@ class RunWriter:
                     found.update(images)
         return found
 
-    def add(self, rows: Sequence[tuple[QuestionRecord, Prediction]]) -> None:
-        """Keep rows: once this returns, a kill does not lose them. A row that is done is not taken again."""
+    def add(self, rows: Sequence[tuple[QuestionRecord, Prediction]], *, again: bool = False) -> None:
+        """Keep rows: once this returns, a kill does not lose them. A row that is done is only replaced `again`."""
         if not rows:
             return
         keys = [(p.question, p.condition) for _, p in rows]
-        if len(set(keys)) < len(keys) or not self.done.isdisjoint(keys):
+        if len(set(keys)) < len(keys) or not (again or self.done.isdisjoint(keys)):
             twice = next(k for k in keys if k in self.done or keys.count(k) > 1)
             raise ValueError(f"question {twice[0]} was already answered under {twice[1]}")
         if any(a.question != p.question for a, p in rows):
@@ -140,7 +144,7 @@ class RunWriter:
         number = _part_number(parts[-1]) + 1 if parts else 0
         self._files.write_whole(f"{PARTS_FOLDER}/part-{number:05d}.parquet", _encode_table(build_row_table(rows)))
         self._note_rows((p.question, p.condition, p.status) for _, p in rows)
-        self.added += len(rows)
+        self.added += 0 if again else len(rows)
 
     def finish(self, order: Sequence[str] = ()) -> RunLog:
         """Compact what is there into one file, by question as in `order` (else by id), then condition."""
@@ -194,6 +198,7 @@ def read_run(folder: Path) -> RunLog:
     log = RunLog(
         *(tuple(spec.items()), records, there.get("questions"), there["finished"], there.get("population")),
         *(_parse_lineage(there), there.get("missing_images", 0), _count_cache_use(table, spec)),
+        _count_judge_use(table, spec),
     )
     conditions = spec.get("conditions") or dict.fromkeys(records.condition.to_list())
     rows = {c: int(records.condition.equals(c).sum()) for c in (*conditions, result.MISSING_IMAGE)}
@@ -224,6 +229,19 @@ def _count_cache_use(table: Any, spec: Mapping[str, Any]) -> CacheUse | None:
 
     stored = table.column("stored")
     return CacheUse(len(stored) - stored.null_count, pc.min(stored).as_py())
+
+
+def _count_judge_use(table: Any, spec: Mapping[str, Any]) -> JudgeUse | None:
+    """Counted from the rows: those that the rules could not read, and the sample of those that they could."""
+    judge = spec.get(JUDGE_FIELD)
+    if not isinstance(judge, Mapping) or "judged" not in table.column_names:
+        return None
+    names = ("judged", "read_by", "status", "answer")
+    judged = [row for row in zip(*(table.column(n).to_pylist() for n in names), strict=True) if row[0]]
+    unread = [row for row in judged if row[1] or row[2] == "unreadable"]
+    sampled = [row for row in judged if not (row[1] or row[2] == "unreadable")]
+    read, agreed = sum(bool(row[1]) for row in unread), sum(row[0] == spell(row[3]) for row in sampled)
+    return JudgeUse(str(judge.get("model")), len(unread), read, len(sampled), agreed)
 
 
 def read_rows(folder: Path) -> Iterator[tuple[QuestionRecord, Prediction]]:
@@ -372,7 +390,7 @@ def find_differing_fields(one: Mapping[str, Any], other: Mapping[str, Any]) -> l
     """
     if "data_id" in one and "data_id" in other:
         one, other = comparable_spec(one), comparable_spec(other)
-    fields = [k for k in {**one, **other} if k not in ADDED_FIELDS or (k in one and k in other)]
+    fields = [k for k in {**one, **other} if k not in (*ADDED_FIELDS, JUDGE_FIELD) or (k in one and k in other)]
     return [k for k in fields if k not in (PLACES_FIELD, SERVER_FIELD) and _is_different(k, one.get(k), other.get(k))]
 
 

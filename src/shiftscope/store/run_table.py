@@ -16,6 +16,7 @@ _NAMES = (
     *("question_id", "condition", "image_ids", "truth", "truth_type", "answers", "twin", "program", "answer"),
     *("answer_type", "status", "reason", "raw", "seconds", "cost", "tokens", "belief", "program_said", "trace"),
     *("content", "stored", "fingerprint"),  # content: what was asked about which images; older runs lack it
+    *("judged", "read_by"),  # older runs lack these too
 )
 _TYPES: dict[str, ColumnType] = {"image_ids": ("string",), "answers": ("string",), "tokens": "int64"}
 _TYPES |= dict.fromkeys(("seconds", "cost", "belief", "stored"), "float64")
@@ -26,7 +27,10 @@ MIXED_METADATA = {b"shiftscope": b"json"}  # marks a column of facts that differ
 _ARROW = {str: "string", int: "int64", float: "float64", bool: "bool"}
 
 # Columns that hold a field of a record as it is.
-_SAME = ("condition", "status", "reason", "raw", "seconds", "cost", "tokens", "trace", "stored", "fingerprint")
+_SAME = (
+    *("condition", "status", "reason", "raw", "seconds", "cost", "tokens", "trace", "stored", "fingerprint"),
+    *("judged", "read_by"),
+)
 QUESTION_FIELDS = {"question_id": "question", "image_ids": "scenes"} | {
     name: name for name in ("answers", "twin", "program", "content")
 }
@@ -110,7 +114,7 @@ def parse_rows(table: Any) -> Iterator[tuple[QuestionRecord, Prediction]]:
     for row in table.to_pylist():
         there = [n for n in names if row[n] is not None]
         facts: Facts = tuple((n.removeprefix(FACT_PREFIX), json.loads(row[n]) if n in mixed else row[n]) for n in there)
-        row |= {"content": row.get("content") or "", "fingerprint": row.get("fingerprint") or ""}
+        row |= {name: row.get(name) or "" for name in ("content", "fingerprint", "judged", "read_by")}
         row |= {"image_ids": tuple(row["image_ids"]), "answers": tuple(row["answers"])}
         question = QuestionRecord(
             **{name: row[column] for column, name in QUESTION_FIELDS.items()},
@@ -125,6 +129,7 @@ def parse_rows(table: Any) -> Iterator[tuple[QuestionRecord, Prediction]]:
 RECORD_COLUMNS = (
     *("question_id", "condition", "image_ids", "truth", "answers", "twin", "program", "answer"),
     *("status", "reason", "seconds", "cost", "belief", "program_said", "content", "stored"),
+    *("judged", "read_by"),
 )
 
 

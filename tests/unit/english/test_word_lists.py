@@ -18,7 +18,7 @@ def test_every_section_is_used_and_has_clean_words(file):
     sections = word_lists._read_sections(file)
     assert sections
     for section, lines in sections.items():
-        assert re.search(rf'"{section}"', SOURCE), (file, section)
+        assert re.search(rf"""["']{section}["']""", SOURCE), (file, section)
         words = re.split(r"[,|:]", " ".join(lines))
         assert all(word.strip() for word in words[1:]), (file, section)
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...metrics.bootstrap import REPLICATES
 from ...metrics.calibration import BINS
-from ...metrics.intervals import FEW_SCENES
+from ...metrics.intervals import FEW_SCENES, wilson_interval
 from ...metrics.transfer_matrix import TransferMatrix
+from ...result import JudgeUse
 from ...suites import describe_verification
 from ..audit_page import AuditEvidence
 from ..examples import has_dataset
@@ -20,6 +21,7 @@ from ..page import Section
 from ..runs import ReportRuns
 from ..table import Table
 from .findings import MINUS_SIGN
+from .reproduce import strip_credentials
 from .worst_slices import FEWEST, FEWEST_SCENES
 
 PLACES = {"report": 85, "audit": 80, "study": 80}
@@ -60,6 +62,9 @@ def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
     )
     yield describe_metric(report), texts["Accuracy"]
     yield "Intervals", texts["Intervals"]
+    for run in report.each:
+        if judge := run.log.judge:
+            yield f"Judge of {run.contender} on {run.test}", f"{_describe_judge(judge)}. {texts['Judge']}"
     yield from _describe_selection(report)
     if not has_statistics_extra():
         yield "Significance", texts["Not tested"]
@@ -81,6 +86,15 @@ def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
         yield "Unfinished runs", texts["Unfinished runs"]
     if any(np.isfinite(r.records.confidence).any() for r in report.runs):
         yield "Calibration error", texts["Calibration error"]
+
+
+def _describe_judge(judge: JudgeUse) -> str:
+    """What it did, and the interval of how far it agrees with the rules."""
+    what = str(strip_credentials(str(judge)))
+    if not judge.sampled:
+        return what
+    low, high = (format_percent(end) for end in wilson_interval(judge.agreed, judge.sampled))
+    return f"{what}, with a 95% interval of {low}% to {high}%"
 
 
 def _describe_selection(report: ReportRuns) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from ...store.dataset import Dataset, data_id
 from ...store.manifest import MakeCommand, format_command
 from ...store.question_part import MANIFEST as SPLIT
 from ...store.question_part import read_split_manifest
-from ...store.run_log import PLACES_FIELD
+from ...store.run_log import JUDGE_FIELD, PLACES_FIELD
 from ...suites import load_suite
 from ..examples import has_dataset
 from ..markup import render_details, tag
@@ -31,7 +31,7 @@ PLACES = {"report": 90}
 RUN_OPTIONS = (
     *("model", "data", "split", "part", "limit", "condition", "mode", "joined", "learn-from", "learn-part"),
     *("trained-on", "variant", "images", "allow-missing", "price", "max-tokens", "temperature", "parameters", "dtype"),
-    *("trust-remote-code", "seed", "out"),
+    *("trust-remote-code", "seed", "judge", "judge-sample", "out"),
 )
 NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 SECRET = re.compile(r"(://)[^/@\s]+@")  # a name and a password inside an address
@@ -79,6 +79,7 @@ def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
     spec = strip_credentials(run.spec)
     prompt, price, learned = spec.get("prompt"), spec.get("price"), spec.get("learned_from")
     places = spec.get(PLACES_FIELD) or {}
+    judge = spec.get(JUDGE_FIELD) or {}
     elsewhere = learned not in (None, spec.get("data_id"))
     given = {name: spec.get(name.replace("-", "_")) for name in RUN_OPTIONS} | {
         "part": places.get("part"),
@@ -89,6 +90,8 @@ def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
         "learn-part": places.get("learn_part"),
         "images": places.get("images"),
         "allow-missing": run.log.missing_images > 0,
+        "judge": judge.get("model"),
+        "judge-sample": judge.get("sample"),
         "price": ",".join(map(str, price)) if price else None,
         "parameters": json.dumps(spec["parameters"]) if spec.get("parameters") else None,
         "trust-remote-code": bool(spec.get("trust_remote_code")),

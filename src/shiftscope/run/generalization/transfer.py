@@ -28,6 +28,7 @@ from typing import ClassVar
 
 from ...answer import Answer, spell
 from ...errors import UserError
+from ...expected_answer import NUMBER
 from ...lang.exec.exact import Undefined, execute
 from ...lang.execution_world import ExecutionWorld
 from ...lang.program import ProgramError
@@ -36,7 +37,6 @@ from ...metrics import accuracy, missing_objects
 from ...metrics.missing_objects import REASON
 from ...question import Question
 from ...questions.answer_space import infer_expected
-from ...response import NUMBER
 from ...result import AS_IS, Prediction, QuestionRecord, RunRecords, Score, records_of
 from ...scene_graph.wordnet import WordNet
 from ...schema import OPEN, Schema

@@ -17,13 +17,14 @@ from typing import Any
 from ... import json_files as _json
 from ... import model as _model
 from ...errors import UserError, warn
+from ...expected_answer import TRUTH
 from ...files import find_cache_folder
 from ...models.hf import TRUST
 from ...picture import Picture
 from ...prompt import format_prompt
 from ...question import Question
 from ...render.png import encode_png
-from ...response import TRUTH, parse_response
+from ...response import parse_response
 from ...scene_graph.subgraph_classifier import ImageArray, SubgraphClassifier, explain_model_errors
 from ...store.response_cache import DiskResponseCache
 from ...trust_remote_code import refuse_untrusted
