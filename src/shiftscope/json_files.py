@@ -328,7 +328,7 @@ def _outline_json(data: bytes) -> Any:
 
 # Columns: msgspec decodes some fields of every row, fast.
 
-BLOCK_ROWS = 200  # rows decoded together; more do not stay in the cache
+BLOCK_ROWS = 50  # rows decoded together; more do not stay in the cache
 # Field → its type, (type, default), a table of the fields inside it, or a list with the table of its elements.
 # What is checked and not kept: lists, and fields with a default that is no None.
 FieldTable = dict[str, Any]

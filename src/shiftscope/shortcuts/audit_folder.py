@@ -53,9 +53,16 @@ def set_file(folder: Path, name: str, what: str) -> Path:
 
 
 def write_sets(
-    samples: QuestionTable, sets: Sequence[SampleSet], out: Path, tell: SetProgress = lambda done, total: None
+    samples: QuestionTable,
+    sets: Sequence[SampleSet],
+    out: Path,
+    tell: SetProgress = lambda done, total: None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write every set, each file whole; what stood there under the same names is replaced."""
+    """Write every set, each file whole; what stood there under the same names is replaced.
+
+    `meanwhile` is called in a thread beside those that write.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     folder = open_folder(out)
@@ -68,8 +75,10 @@ def write_sets(
 
     pool = ThreadPoolExecutor(2)  # one gathers rows while the other's are on their way to the disk
     try:
+        other = pool.submit(meanwhile)
         for done, _ in enumerate(pool.map(write_set, jobs), 1):
             tell(done, len(jobs))
+        other.result()
     finally:
         pool.shutdown(cancel_futures=True)  # an interrupt does not wait for files not yet begun
 
