@@ -72,7 +72,7 @@ def main() -> None:
     given = [Path(name) for name in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        questions, annotations = _resampled(*given) if len(given) == 2 else _made()
+        questions, annotations = _resampled(*given) if len(given) == 2 else make_questions()
         write(folder, questions, annotations)
         size = sum(f.stat().st_size for f in folder.glob("*.json")) / 1e6
         print(f"files: {size:,.0f} MB of JSON")
@@ -122,7 +122,7 @@ def _resampled(questions: Path, annotations: Path) -> tuple[Questions, Answers]:
     )
 
 
-def _made() -> tuple[Questions, Answers]:
+def make_questions() -> tuple[Questions, Answers]:
     draw = rng.derive("benchmark", "audit", "made")
     words = [f"word{k}" for k in range(20_000)]
     answers = ["yes", "no", *(f"answer{k}" for k in range(20_000))]

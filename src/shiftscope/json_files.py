@@ -406,7 +406,7 @@ def decode_rows(path: Path, key: str | None, fields: FieldTable, header: str = "
             if rows is None:
                 raise UserError(f"{path}: there is no {key!r} in it")
         columns: dict[str, list[Any]] = {name: [] for name, kind in fields.items() if _is_kept(kind)}
-        known: dict[str, str] = {}  # equal texts are kept once
+        known: dict[Any, Any] = {}  # equal texts are kept once
         odd: dict[int, Any] = {}
         decode = msgspec.json.Decoder(list[build_struct(fields)]).decode  # type: ignore[misc]
         for at in range(0, len(rows), BLOCK_ROWS):
