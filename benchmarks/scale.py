@@ -172,8 +172,10 @@ VERBS = {
         "`shiftscope make clevr`, every core, 480×320, 10 questions per image, start-up included",
         prepare_make_images, 3 * 10**4, "a hundred thousand images are 10 GB of PNG",
     ),
-    "ask": ScaledVerb("ask", "questions", "CLEVR's 90 templates, 10 questions per scene, 1,000 layouts in turn, one core", prepare_ask, 10**6,
-                      "the questions are kept in memory; `make` asks shard by shard"),
+    "ask": ScaledVerb(
+        "ask", "questions", "CLEVR's 90 templates, 10 questions per scene, 1,000 layouts in turn, one core",
+        prepare_ask, 10**6, "the questions are kept in memory; `make` asks shard by shard",
+    ),
     "execute": ScaledVerb("execute", "programs", "packed programs, lowered before, one core", prepare_execute, 10**7),
     "audit": ScaledVerb(
         "audit", "questions",

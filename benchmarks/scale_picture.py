@@ -11,7 +11,7 @@ COLUMNS = 3
 WIDTH, HEIGHT = 250, 170  # of a panel
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 26, 34  # margins inside it
 SIZES = (3, 7)  # powers of ten
-SECONDS = (-4, 3)
+SECONDS = (-5, 3)
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
