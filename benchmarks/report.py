@@ -33,7 +33,7 @@ KINDS = ("count", "exist", "query_color", "query_shape", "equal_color", "greater
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         dataset = build_dataset(Path(name) / "data", {"suite": "benchmark"}, {"test": 1}, make_shard)
-        study = _study(dataset)
+        study = build_study(dataset)
         start = time.perf_counter()
         last, made = start, []
         for key, section in build_report(study).build_sections():
@@ -66,7 +66,7 @@ def _question(image: StoredImage, n: int) -> Question:
     )
 
 
-def _study(dataset: Dataset) -> ReportRuns:
+def build_study(dataset: Dataset) -> ReportRuns:
     scenes = {image.id: image.scene for image in dataset.images()}
     asked = [build_question_record(q, [scenes[q.scenes[0]]]) for q in dataset.questions()]
     base = records_of((a, None) for a in asked)

@@ -7,7 +7,9 @@ from importlib import import_module
 from pathlib import Path
 
 NAMES = sorted(
-    p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in ("__init__", "run", "table", "clevr_programs")
+    p.stem
+    for p in Path(__file__).parent.glob("*.py")
+    if p.stem not in ("__init__", "run", "table", "clevr_programs", "scale", "scale_picture")
 )
 
 

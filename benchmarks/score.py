@@ -20,7 +20,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         start = time.perf_counter()
-        _write(folder)
+        write_run(folder)
         print(f"write {ROWS:,} predictions in parts, compact: {time.perf_counter() - start:.1f} s")
         start = time.perf_counter()
         log = read_run(folder)
@@ -38,13 +38,14 @@ def main() -> None:
             print(f"score {metric} by {', '.join(by) or 'nothing'}: {spent:.1f} s ({len(scores)} figures)")
 
 
-def _write(folder: Path) -> None:
+def write_run(folder: Path) -> None:
     random = rng.derive("benchmark", "score")
     answers = ("yes", "no", "red", "blue", "2", "3", "cube")
     with RunWriter(folder, {"model": "benchmark"}) as run:
         for first in range(0, ROWS, 50_000):
-            drawn = random.integers(0, len(answers), (50_000, 12)).tolist()
-            confidence = random.random(50_000).tolist()
+            some = min(50_000, ROWS - first)
+            drawn = random.integers(0, len(answers), (some, 12)).tolist()
+            confidence = random.random(some).tolist()
             rows = []
             for k, said in enumerate(drawn, first):
                 truth = answers[said[0]]

@@ -18,7 +18,7 @@ def build_array(values: Sequence[Any], kind: Any) -> Any:
     import pyarrow as pa
 
     if pa.types.is_list(kind):
-        rows = _fill(values, ())
+        rows = [() if value is None else value for value in values]
         inner = build_array([*chain.from_iterable(rows)], kind.value_type)
         return nest_array(inner, [*map(len, rows)], [value is None for value in values])
     if kind in (pa.string(), pa.large_string(), pa.binary()):
@@ -30,7 +30,7 @@ def build_array(values: Sequence[Any], kind: Any) -> Any:
         buffers = [_pack_bits(_fill(values, False))]
     else:
         buffers = [pa.py_buffer(array(TYPE_CODES[str(kind)], _fill(values, 0)))]
-    valid, missing = _mark_valid([value is None for value in values])
+    valid, missing = _mark_valid([value is None for value in values] if None in values else [])
     return pa.Array.from_buffers(kind, len(values), [valid, *buffers], missing)
 
 
@@ -67,7 +67,7 @@ def _read_buffer(buffer: Any, dtype: np.dtype[Any], first: int, size: int) -> np
 
 
 def _mark_valid(missing: Sequence[bool]) -> tuple[Any, int]:
-    """The buffer that says which are there, None for all; and how many are not."""
+    """The buffer that says which are there, None for all (or if nothing is said); and how many are not."""
     return (_pack_bits(np.logical_not(missing)) if any(missing) else None), sum(missing)
 
 
@@ -75,7 +75,7 @@ def _find_offsets(sizes: Iterable[int], dtype: type[np.integer[Any]] = np.int32)
     """Where each of the rows begins, and the last ends, as an Arrow buffer."""
     import pyarrow as pa
 
-    return pa.py_buffer(np.cumsum([0, *sizes], dtype=dtype))
+    return pa.py_buffer(np.cumsum(np.fromiter(chain((0,), sizes), dtype), dtype=dtype))
 
 
 def _pack_bits(flags: npt.ArrayLike) -> Any:
@@ -84,8 +84,8 @@ def _pack_bits(flags: npt.ArrayLike) -> Any:
     return pa.py_buffer(np.packbits(np.asarray(flags, bool), bitorder="little"))
 
 
-def _fill(values: Sequence[Any], nothing: Any) -> list[Any]:
-    return [nothing if value is None else value for value in values]
+def _fill(values: Sequence[Any], nothing: Any) -> Sequence[Any]:
+    return values if None not in values else [nothing if value is None else value for value in values]
 
 
 def _join(values: Sequence[Any], nothing: Any) -> tuple[bytes, Iterable[int]]:

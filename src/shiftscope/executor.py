@@ -46,7 +46,7 @@ class LocalExecutor:
             yield from map(task, jobs)
             return
         left, pending = iter(jobs), deque[Future[R]]()
-        with _collect_rarely(), _open_pool(self.workers) as pool:
+        with collect_rarely(), _open_pool(self.workers) as pool:
             while True:
                 with _hold_interrupts():
                     pending.extend(pool.submit(task, job) for job in islice(left, ahead - len(pending)))
@@ -95,7 +95,7 @@ class LocalExecutor:
                     return
                 yield one, task(one)
         pending: dict[Future[R], J] = {}
-        with _collect_rarely(), _open_pool(self.workers, task) as pool:
+        with collect_rarely(), _open_pool(self.workers, task) as pool:
             while True:
                 with _hold_interrupts():
                     for job in take_jobs(AHEAD * self.workers - len(pending)):
@@ -209,10 +209,10 @@ _gc_thresholds: list[tuple[int, int, int]] = []  # before each thread that is in
 
 
 @contextmanager
-def _collect_rarely() -> Iterator[None]:
+def collect_rarely() -> Iterator[None]:
     """While any thread is inside, cycles are looked for as seldom as in workers.
 
-    What workers send is read here, and looking for cycles would take longer than the reading.
+    What workers send is read here, or long lists from files, and looking for cycles takes longer than the reading.
     """
     with _gc_lock:
         _gc_thresholds.append(gc.get_threshold())

@@ -139,7 +139,8 @@ def _format_size(count: int) -> str:
 
 
 def write_whole(path: Path, data: Any, *, durable: bool = True) -> None:
-    """Write bytes to a temporary name beside the file, then rename: a reader sees the old file or the new.
+    """Write bytes, or an iterator of them, to a temporary name beside the file, then rename: a reader sees the old
+    file or the new.
 
     A link is followed, and a device (`/dev/null`) is written to, not replaced. Durable waits for the disk.
     """
@@ -149,14 +150,14 @@ def write_whole(path: Path, data: Any, *, durable: bool = True) -> None:
         if path.exists() and not path.is_file():  # a pipe that nobody reads is refused, rather than waited for
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as device:
                 os.set_blocking(device.fileno(), True)
-                device.write(data)
+                device.writelines(data if isinstance(data, Iterator) else (data,))
             return
         path = resolve_links(path)
         partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with partial.open("wb") as file:
-                file.write(data)
+                file.writelines(data if isinstance(data, Iterator) else (data,))
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())

@@ -328,9 +328,9 @@ def _outline_json(data: bytes) -> Any:
 
 # Columns: msgspec decodes some fields of every row, fast.
 
-BLOCK_ROWS = 200  # rows decoded together; more do not stay in the cache
-# Field → its type, (type, default), a table of the fields inside it, or a list with the table of its elements;
-# a list is checked and not kept.
+BLOCK_ROWS = 50  # rows decoded together; more do not stay in the cache
+# Field → its type, (type, default), a table of the fields inside it, or a list with the table of its elements.
+# What is checked and not kept: lists, and fields with a default that is no None.
 FieldTable = dict[str, Any]
 
 
@@ -405,7 +405,8 @@ def decode_rows(path: Path, key: str | None, fields: FieldTable, header: str = "
             rows, beside = getattr(decoded, key), getattr(decoded, header, None)
             if rows is None:
                 raise UserError(f"{path}: there is no {key!r} in it")
-        columns: dict[str, list[Any]] = {name: [] for name, kind in fields.items() if not isinstance(kind, list)}
+        columns: dict[str, list[Any]] = {name: [] for name, kind in fields.items() if _is_kept(kind)}
+        known: dict[Any, Any] = {}  # equal texts are kept once
         odd: dict[int, Any] = {}
         decode = msgspec.json.Decoder(list[build_struct(fields)]).decode  # type: ignore[misc]
         for at in range(0, len(rows), BLOCK_ROWS):
@@ -421,5 +422,10 @@ def decode_rows(path: Path, key: str | None, fields: FieldTable, header: str = "
                         odd[at + len(made)] = parse_json(bytes(row))
                         made.append(None)
             for name, column in columns.items():
-                column += map(attrgetter(name), made) if usual else [getattr(row, name, None) for row in made]
+                values = [*map(attrgetter(name), made)] if usual else [getattr(row, name, None) for row in made]
+                column += map(known.setdefault, values, values) if fields[name] is str else values
     return JsonRows(path, names, rows, columns, odd, beside)
+
+
+def _is_kept(kind: Any) -> bool:
+    return not isinstance(kind, list) and not (isinstance(kind, tuple) and kind[1] is not None)

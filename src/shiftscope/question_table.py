@@ -14,11 +14,9 @@ import numpy.typing as npt
 
 from .arrow_array import build_array, read_numbers, wrap_numbers
 from .columns import Column
-from .kernels import exact
 from .scene import Pairs, Scene
 
 Keys = npt.NDArray[np.int64]
-DIGIT_BITS = 11  # bits that one sweep of the sort looks at
 
 
 def unique_keys(keys: Keys) -> Keys:
@@ -31,35 +29,19 @@ def unique_keys(keys: Keys) -> Keys:
 
 def number_keys(keys: Keys) -> tuple[Keys, Keys, Keys]:
     """`np.unique` with inverse and counts, a few times as fast; keys must not be negative."""
-    keys = np.ascontiguousarray(keys, np.int64)
-    order = _radix_order(keys, int(keys.max(initial=0)).bit_length())
-    ordered = keys[order]
+    bits = len(keys).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
+        found, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        return found, place.astype(np.int64), counts.astype(np.int64)
+    ordered = np.sort((keys.astype(np.int64) << bits) | np.arange(len(keys)))  # each key with its place behind it
+    order = ordered & ((1 << bits) - 1)
+    ordered >>= bits
     new = np.ones(len(ordered), bool)
-    new[1:] = ordered[1:] != ordered[:-1]
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     place = np.empty(len(keys), np.int64)
     place[order] = np.cumsum(new) - 1
     starts = np.flatnonzero(new)
-    return ordered[new], place, np.diff(np.append(starts, len(keys)))
-
-
-@exact
-def _radix_order(keys: Keys, bits: int) -> npt.NDArray[np.int32]:
-    """The places of the keys in their order, equal ones as they come: a sort digit by digit."""
-    order = np.arange(len(keys)).astype(np.int32)
-    other = np.empty_like(order)
-    start = np.empty((1 << DIGIT_BITS) + 1, np.int64)
-    for shift in range(0, bits, DIGIT_BITS):
-        start[:] = 0
-        for key in keys:
-            start[((key >> shift) & ((1 << DIGIT_BITS) - 1)) + 1] += 1
-        for digit in range(1 << DIGIT_BITS):
-            start[digit + 1] += start[digit]
-        for place in order:
-            digit = (keys[place] >> shift) & ((1 << DIGIT_BITS) - 1)
-            other[start[digit]] = place
-            start[digit] += 1
-        order, other = other, order
-    return order
+    return ordered[starts], place, np.diff(np.append(starts, len(keys)))
 
 
 Id = int | str  # as the file writes it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -99,6 +100,7 @@ def _audit(
                 folder / REPORT_FILE, made.found, made.blind, made.blends, source=source
             ),
             tell=lambda what, done, total: bar(done, total, what),
+            workers=os.cpu_count() or 1,
         )
     if as_json:
         print_json(collect_figures(made) | {"out": str(out), "report": str(out / REPORT_FILE)})

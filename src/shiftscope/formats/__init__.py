@@ -9,6 +9,7 @@ the dataset that files of the family are usually from, and its licence as Huggin
 
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -16,11 +17,14 @@ from typing import Any
 
 from .. import json_files as _json
 from ..errors import UserError
+from ..executor import LocalExecutor, collect_rarely
 from ..question import Question
 from ..question_table import ImageContents, QuestionTable, add_objects, collect_objects
 from ..registry import FORMATS
 from ..scene import Scene
 from ..schema import Schema
+
+LARGE_BYTES = 50 << 20  # of JSON: less is read before a process has started
 
 
 def read_scenes(path: Path) -> list[Scene]:
@@ -53,10 +57,12 @@ def read_question_table(
     annotations: Sequence[Path] = (),
     objects: Sequence[Path] = (),
     splits: Sequence[str] = (),
+    workers: int = 1,
 ) -> QuestionTable:
     """The answered questions of files in columns, with the objects of their images; several files are merged.
 
-    `splits` names the split of each questions file.
+    `splits` names the split of each questions file. With several workers, large files of objects are read in a process
+    of their own meanwhile.
     """
     if not questions:
         raise UserError("no questions file is given")
@@ -71,8 +77,14 @@ def read_question_table(
             f"{questions[0]}: its answers are in another file; name it with --annotations "
             "(only GQA's questions hold their answers)"
         )
-    table: QuestionTable = fits[0].read_question_table(questions, annotations, splits)
-    return add_objects(table, map(read_objects, objects)) if objects else table
+    large = sum(path.stat().st_size for path in objects if path.is_file()) >= LARGE_BYTES
+    aside = LocalExecutor(2 if workers > 1 and large else 1)
+    with collect_rarely(), ThreadPoolExecutor(1) as thread:  # millions of values, none of them in a cycle
+        contents = thread.submit(list, aside.map(read_objects, objects, 1)) if aside.workers > 1 else None
+        table: QuestionTable = fits[0].read_question_table(questions, annotations, splits)
+        if not objects:
+            return table
+        return add_objects(table, contents.result() if contents else map(read_objects, objects))
 
 
 def find_license(path: Path) -> tuple[str, str, str]:

@@ -5,6 +5,7 @@ Outlines (`segmentation`), which make up most of such a file, are left out. All 
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,10 @@ def read_objects(path: Path) -> ImageContents:
         kinds = {c.id: k for k, c in enumerate(whole.categories)}
         images = {i.id: k for k, i in enumerate(whole.images)}
         objects = whole.annotations
-        image = np.fromiter((images[a.image_id] for a in objects), np.int64, len(objects))
-        kind = np.fromiter((kinds[a.category_id] for a in objects), np.int64, len(objects))
+        image, kind = (
+            np.fromiter(map(places.__getitem__, map(attrgetter(field), objects)), np.int64, len(objects))
+            for field, places in (("image_id", images), ("category_id", kinds))
+        )
         unique = len(kinds) == len(whole.categories) and len(images) == len(whole.images)
     except (msgspec.DecodeError, RecursionError, KeyError):
         unique = False

@@ -7,7 +7,7 @@ and parts, by which runs are scored), `audit.json` (all figures), and what the c
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -218,10 +218,12 @@ def audit_files(
     recipes: Mapping[str, RecipeOptions] | None = None,
     also: Also = lambda folder, made: None,
     tell: Tell = lambda what, done, total: None,
+    workers: int = 1,
 ) -> AuditResult:
     """Read, label, measure and write; an earlier audit in the folder is replaced at the end, all at once.
 
-    `recipes` names shifts that part the samples in further ways, with their settings.
+    `recipes` names shifts that part the samples in further ways, with their settings. With several workers, large
+    files of objects are read in a process of their own.
     """
     folders = (*SET_FOLDERS, *(RECIPES.load(name).FOLDER for name in RECIPES.names()))
     refuse_folder(out, files.paths, folders)
@@ -234,7 +236,8 @@ def audit_files(
                     raise unknown(f"setting of {recipe}", name, names)
         tell("reading", 0, 0)
         if files.dataset is None:
-            samples = read_question_table(files.questions, files.annotations, files.objects, files.splits)
+            paths = files.questions, files.annotations, files.objects
+            samples = read_question_table(*paths, files.splits, workers)
         elif files.questions:
             raise UserError("give a dataset's folder or --questions, not both")
         else:
@@ -250,8 +253,8 @@ def audit_files(
         for name in found.labels if proportions else ():
             sets += build_proportion_sets(found, name, proportions, found.settings.seed)
         with stage_audit(out, folders) as folder:
-            write_sets(samples, sets, folder, lambda done, total: tell("writing", done, total))
-            write_marks(found, folder, {name: recipe.sets for name, recipe in parted.items()})
+            marks = partial(write_marks, found, folder, {name: recipe.sets for name, recipe in parted.items()})
+            write_sets(samples, sets, folder, lambda done, total: tell("writing", done, total), meanwhile=marks)
             made = _measure_blind(found, parted, blind, proportions, tell)
             also(folder, made)
             given = [*filter(None, [files.dataset]), *files.questions, *files.objects]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError, unknown
-from ..question_table import EXAMPLES, QuestionTable, Remark, Rows, SampleSet
+from ..question_table import EXAMPLES, QuestionTable, Remark, Rows, SampleSet, encode_column
 from ..rng import derive
 from .concepts import OUT, TWO, ConceptLabels, UnseenPairs, label_concepts
 from .groups import IMBALANCED, RARE, AnswerGroups, build_groups
@@ -56,8 +56,8 @@ def draw_split(samples: QuestionTable, seed: int = 0, shares: tuple[float, float
     train, val = shares
     if not (train > 0 and val >= 0 and train + val < 1):
         raise UserError(f"the shares of train and val must be above 0 and leave some for the test: {shares}")
-    order = sorted(range(len(samples)), key=lambda k: (isinstance(samples.ids[k], str), samples.ids[k]))
-    places = np.asarray(order)[derive("audit", "split", seed).permutation(len(samples))]
+    order = np.argsort(encode_column(samples.ids).codes, kind="stable")
+    places = order[derive("audit", "split", seed).permutation(len(samples))]
     first, second = round(len(samples) * train), round(len(samples) * (train + val))
     if not 0 < first <= second < len(samples):
         raise UserError(

@@ -44,6 +44,7 @@ QUESTIONS_SUFFIX, ANSWERS_SUFFIX = "Ques", "Ans"
 
 SetProgress = Callable[[int, int], None]  # done, of how many
 RowSource = Callable[[Rows], list[Any]]  # the JSON texts of these samples
+BLOCK_ROWS = 4096  # written at once; more do not stay in the cache
 
 
 def set_file(folder: Path, name: str, what: str) -> Path:
@@ -52,9 +53,16 @@ def set_file(folder: Path, name: str, what: str) -> Path:
 
 
 def write_sets(
-    samples: QuestionTable, sets: Sequence[SampleSet], out: Path, tell: SetProgress = lambda done, total: None
+    samples: QuestionTable,
+    sets: Sequence[SampleSet],
+    out: Path,
+    tell: SetProgress = lambda done, total: None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write every set, each file whole; what stood there under the same names is replaced."""
+    """Write every set, each file whole; what stood there under the same names is replaced.
+
+    `meanwhile` is called in a thread beside those that write.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     folder = open_folder(out)
@@ -63,14 +71,23 @@ def write_sets(
 
     def write_set(job: tuple[Path, RowSource, Rows]) -> None:
         path, source, rows = job
-        folder.write_whole(path.as_posix(), b"[" + b",\n".join(source(rows)) + b"]\n", durable=False)
+        folder.write_whole(path.as_posix(), _join_rows(source, rows), durable=False)
 
     pool = ThreadPoolExecutor(2)  # one gathers rows while the other's are on their way to the disk
     try:
+        other = pool.submit(meanwhile)
         for done, _ in enumerate(pool.map(write_set, jobs), 1):
             tell(done, len(jobs))
+        other.result()
     finally:
         pool.shutdown(cancel_futures=True)  # an interrupt does not wait for files not yet begun
+
+
+def _join_rows(source: RowSource, rows: Rows) -> Iterator[bytes]:
+    """The list of these rows as JSON, in pieces."""
+    for start in range(0, len(rows), BLOCK_ROWS):
+        yield (b",\n" if start else b"[") + b",\n".join(source(rows[start : start + BLOCK_ROWS]))
+    yield b"]\n" if len(rows) else b"[]\n"
 
 
 def _build_source(samples: QuestionTable, what: str) -> RowSource:
@@ -84,7 +101,8 @@ def _build_source(samples: QuestionTable, what: str) -> RowSource:
     places = None if origin is None else origin.question if asks else origin.annotation
     if origin is None or places is None:
         return lambda rows: [encode(k, {}) for k in rows.tolist()]
-    stood = [origin.rows[file][row] for file, row in places.tolist()]
+    files, rows = places.T.tolist()
+    stood = [origin.rows[file][row] for file, row in zip(files, rows, strict=True)]
     odd = origin.repaired | (origin.odd_questions if asks else origin.odd_annotations)
     if not odd:
         return lambda rows: [stood[k] for k in rows.tolist()]

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import audit_toys
+from shiftscope.errors import UserError
 from shiftscope.formats import read_question_table as read_vqa
 from shiftscope.formats.gqa import read_question_table as read_gqa
 from shiftscope.question_table import Remark
@@ -355,3 +356,23 @@ def test_rows_of_gqa_with_calls_are_samples_too(tmp_path):
     made = read_gqa([tmp_path / "rows.json"])
     assert (made.ids, made.answers.to_list(), made.local) == (("q1",), ["yes"], None)
     assert [str(r) for r in made.remarks] == ["questions without an answer: 1, left out (q2)"]
+
+
+def test_large_files_of_objects_are_read_in_a_process_of_their_own(files, monkeypatch):
+    objects = files(
+        "o.json",
+        {
+            "images": [{"id": 1}, {"id": 3}],
+            "annotations": [{"id": 7, "image_id": 3, "category_id": 2}, {"id": 8, "image_id": 1, "category_id": 2}],
+            "categories": [{"id": 2, "name": "dog"}],
+        },
+    )
+    questions = files("q.json", {"questions": [asked(9, image=3), asked(2)]})
+    annotations = files("a.json", {"annotations": [told(9, image=3), told(2)]})
+    monkeypatch.setattr("shiftscope.formats.LARGE_BYTES", 0)
+    alone, aside = (read_vqa([questions], [annotations], [objects], workers=workers) for workers in (1, 2))
+    assert alone.objects.kinds == aside.objects.kinds == ("dog",)
+    assert aside.objects.at.tolist() == alone.objects.at.tolist() == [0, 1, 2]
+    objects.write_text("{")
+    with pytest.raises(UserError, match=r"o\.json"):
+        read_vqa([questions], [annotations], [objects], workers=2)
