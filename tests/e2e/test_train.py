@@ -71,23 +71,6 @@ def test_a_folder_says_all_about_the_model(folder, data, capsys):
     assert f"nothing to do: {folder} was trained already; next: shiftscope run --model p_nsvqa:{folder}" in told
 
 
-@pytest.mark.full  # two more processes that import torch
-def test_parts_trained_side_by_side_are_those_trained_in_turn(folder, data, tmp_path, monkeypatch):
-    from shiftscope.train import train as training
-
-    monkeypatch.setattr(training._Training, "_can_side_by_side", lambda self: True)
-    train(data, tmp_path / "model")
-    turn, beside = (json.loads((one / "model.json").read_text()) for one in (folder, tmp_path / "model"))
-    for part in ("scene_parser", "question_parser"):
-        assert turn[part]["blake2b"] == beside[part]["blake2b"]
-    assert {"data", "scene", "questions", "calibration", "all"} == set(beside["seconds"])
-    assert (turn["calibration"], turn["size"], turn["spec"]) == (
-        beside["calibration"], beside["size"], beside["spec"]
-    )  # fmt: skip
-    rows = [json.loads(line) for line in (tmp_path / "model" / "training.jsonl").read_text().splitlines()]
-    assert {(row["part"], row["epoch"]) for row in rows} == {("scene_parser", 1), ("question_parser", 1)}
-
-
 @pytest.mark.parametrize("model", ["nsvqa", "p_nsvqa", "p_nsvqa_exact"])
 def test_it_answers_under_every_condition(model, folder, data, tmp_path):
     conditions = ("as_is", "blind", "scene_text", "program_text")

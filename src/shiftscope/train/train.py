@@ -9,17 +9,15 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import UserError, unknown
-from ..executor import LocalExecutor, call_in_parent
 from ..files import digest_of, find_cache_folder
 from ..folder import Folder, list_contents, open_folder
 from ..model import get_traits
@@ -32,13 +30,12 @@ from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_we
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
-from .relay import StageRelay, open_relay, relay_log, relay_progress
 
 if TYPE_CHECKING:
     import torch
 
 DEVICES = ("auto", "cuda", "cpu")
-ROOMY = 40 << 30  # bytes free on a GPU that parts are trained on side by side
+LOG = "training.jsonl"
 ProgressBar = Callable[[str], AbstractContextManager[ProgressCallback]]
 
 
@@ -199,35 +196,6 @@ def _remove_checkpoints(folder: Folder) -> None:
     folder.remove(TRAINING_FOLDER)
 
 
-class TrainedStages(NamedTuple):
-    """What model.json says of the parts, their files, the size of the images if any were drawn, and what it took."""
-
-    about: dict[str, Any]
-    files: dict[str, bytes]
-    size: tuple[int, ...]
-    seconds: dict[str, float]
-
-
-def _train_alone(data: TrainingData, folder: Path, recorded: dict[str, Any], spec: TrainSpec) -> TrainedStages:
-    """One part, in a process of its own."""
-    (stage,) = spec.stages
-
-    @contextmanager
-    def relay(name: str) -> Iterator[ProgressCallback]:
-        """Only the training itself moves the bar."""
-        moves = name.startswith("training")
-
-        def tell(done: int, total: int, words: str) -> None:
-            steps = (done, total) if moves else (0, 1)
-            call_in_parent(relay_progress, folder, stage.name, *steps, f"{stage.option}: {words}")
-
-        yield tell
-
-    accelerator = make_accelerator(spec.device)
-    training = _Training(spec, data, None, open_folder(folder), recorded, accelerator, relay, None)
-    return training.train_stages([stage])
-
-
 @dataclass(slots=True, eq=False)
 class _Training:
     """One training in its folder."""
@@ -258,16 +226,24 @@ class _Training:
 
         start = time.monotonic()
         stages, trained = self.spec.stages, self.spec.trainable.folder
+        left = [s for s in stages if not ((state := read_state(self.checkpoints, s.name)) and state.done)]
+        train = self._gather_split(TRAIN, left) if left else None
+        val = self._gather_split(VAL, stages)
         schema, size = self.data.schema, (self.data if self.other is None else self.other).size
-        made = self._train_side_by_side() if self._can_side_by_side() else self.train_stages(stages)
         about: dict[str, Any] = {
             "kind": trained.KIND,
             "version": trained.VERSION,
             "schema": schema.name if schema.name in SCHEMAS.names() else schema.to_json(),
-            "size": list(made.size or size),
-            **made.about,
+            "size": list(size if val.pixels is None else val.pixels.shape[2:0:-1]),
         }
-        files = dict(made.files)
+        files: dict[str, bytes] = {}
+        for stage in stages:
+            about[stage.name], files[stage.name] = self._train_stage(stage, train if stage in left else None, val)
+            if stage.figures:
+                began = time.monotonic()
+                with self.bar("calibrating") as tell:
+                    about |= stage.finish(self.modules[stage.name], val, self.device, tell)
+                self.seconds["calibration"] = time.monotonic() - began
         if self.other is not None:
             for stage in self.spec.trainable.stages:
                 if stage not in stages:
@@ -293,52 +269,6 @@ class _Training:
             _remove_checkpoints(self.folder)
         self.accelerator.wait_for_everyone()
         return trained.read(self.folder.path)
-
-    def train_stages(self, stages: Sequence[TrainStage]) -> TrainedStages:
-        """One after another, on data that are gathered once."""
-        left = [s for s in stages if not ((state := read_state(self.checkpoints, s.name)) and state.done)]
-        train = self._gather_split(TRAIN, left) if left else None
-        val = self._gather_split(VAL, stages)
-        about: dict[str, Any] = {}
-        files: dict[str, bytes] = {}
-        for stage in stages:
-            about[stage.name], files[stage.name] = self._train_stage(stage, train if stage in left else None, val)
-            if stage.figures:
-                began = time.monotonic()
-                with self.bar("calibrating") as tell:
-                    about |= stage.finish(self.modules[stage.name], val, self.device, tell)
-                self.seconds["calibration"] = time.monotonic() - began
-        return TrainedStages(about, files, () if val.pixels is None else tuple(val.pixels.shape[2:0:-1]), self.seconds)
-
-    def _can_side_by_side(self) -> bool:
-        """Whether parts that do not need each other share a GPU with room for all: none of them fills it alone."""
-        import torch
-
-        alone = self.accelerator.num_processes == 1 and self.accelerator.device.type == "cuda"
-        if not alone or self.splits is not None or len(self.spec.stages) < 2 or any(s.needs for s in self.spec.stages):
-            return False
-        return bool(torch.cuda.mem_get_info(self.accelerator.device)[0] > ROOMY)
-
-    def _train_side_by_side(self) -> TrainedStages:
-        """Each part in a process of its own, which gathers its own data; the weights are the same."""
-        stages = self.spec.stages
-        workers = max(1, self.spec.workers // len(stages))
-        specs = [replace(self.spec, only=stage.option, workers=workers) for stage in stages]
-        about: dict[str, Any] = {}
-        files: dict[str, bytes] = {}
-        size: tuple[int, ...] = ()
-        words = " and ".join(stage.name.replace("_", " ") for stage in stages)
-        task = partial(_train_alone, self.data, self.folder.path, self.recorded)
-        with (
-            self.bar(f"training the {words}") as tell,
-            open_relay(StageRelay(self.folder, tell, {stage.name: (0, 1, "") for stage in stages}, {})),
-            closing(LocalExecutor(len(specs)).map_unordered(task, specs)) as trained,
-        ):
-            for made in trained:
-                about, files, size = about | made.about, files | made.files, size or made.size
-                for name, spent in made.seconds.items():
-                    self.seconds[name] = self.seconds.get(name, 0.0) + spent
-        return TrainedStages(about, files, size, self.seconds)
 
     def _gather_split(self, split: str, stages: Sequence[TrainStage]) -> SplitData:
         if self.splits is not None:
@@ -379,9 +309,11 @@ class _Training:
         )
 
         def write_log(rows: list[dict[str, Any]]) -> None:
+            """The whole log anew, so that no epoch stands there twice."""
             self.log_rows[stage.name] = rows
+            lines = [f"{json.dumps(row, ensure_ascii=False)}\n" for some in self.log_rows.values() for row in some]
             if self.accelerator.is_main_process:
-                call_in_parent(relay_log, self.folder.path, {**self.log_rows})
+                self.folder.write_whole(LOG, "".join(lines).encode(), durable=False)
 
         with self.bar(f"training the {stage.name.replace('_', ' ')}") as tell:
             fitted = fit(
