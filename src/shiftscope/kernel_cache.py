@@ -20,12 +20,12 @@ import numba.core.caching
 import numba.core.codegen
 import numba.core.runtime._nrt_python
 import numba.np.linalg
-from llvmlite import binding
 
 from .files import find_cache_folder
 
 caching: Any = numba.core.caching  # most of what follows has no types there
 codegen: Any = numba.core.codegen
+binding: Any = codegen.ll
 linalg: Any = numba.np.linalg
 runtime: Any = numba.core.runtime._nrt_python
 
