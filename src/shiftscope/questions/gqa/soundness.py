@@ -99,7 +99,11 @@ def _can_be_followed(part: Node, name: str, link: DescriptionLink) -> bool:
     said, bare = part.note("said") == VERIFY_REL, predicate is not None and predicate.manner == 0
     if said and bare and grammatical_number(name) == "several" and grammatical_number(link.other.name) == "one":
         return name in ALWAYS_SEVERAL or name == "skis"  # but not in trees
-    return link.subject or link.other.link is None or (said and not bare)
+    if link.subject or link.other.link is None:
+        return True
+    # Whose place it is: "the man who has the computer sitting on a chair".
+    apart = predicate is None or not predicate.is_place or is_kind(link.other.link.other.name, "place")
+    return said and not bare and apart
 
 
 def _list_names(thing: ObjectDescription) -> Iterator[str]:

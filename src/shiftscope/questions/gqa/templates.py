@@ -223,6 +223,10 @@ def draft_compare(d: GqaSampler) -> GqaDraft:
     same = value == word.value
     if not same and d.overlap.get_exclusivity("attribute", word.value, value) <= THRESHOLD:
         raise NothingToDraw
+    if description.link:  # comes last: not "the plate that has the food and the fork"
+        description, beside = beside, description
+    if description.link:
+        raise NothingToDraw
     builder = GqaProgramBuilder()
     things = builder.add_set(description), builder.add_set(beside)
     return finish(builder, same, "alike", *things, words=(word.attribute,))

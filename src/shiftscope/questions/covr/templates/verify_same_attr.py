@@ -20,6 +20,7 @@ from ..wording import be_form_of, phrase_same
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 3
+LONGEST = 4  # nodes of the shorter description: no "behind a bus in front of a van the same size as …"
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -64,6 +65,8 @@ def _are_comparable(schema: Schema, thing: ObjectNode, other: ObjectNode) -> boo
 
     Nor "the bag next to a man" and "the hat next to a man": one man or two?
     """
+    if min(thing.size, other.size) > LONGEST:
+        return False
     if schema.closed:
         return True
     beside, beside_too = ({link.thing.name for link in one.relations} for one in (thing, other))
