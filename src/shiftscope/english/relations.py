@@ -105,7 +105,7 @@ def can_take(predicate: RelationPredicate, target: str) -> bool:
     head = target.rpartition(" ")[2]
     if predicate.rest in _AT:
         return head in _PLACES_AT
-    refused = _NEVER_WITH.get(predicate.rest)
+    refused = _NEVER_WITH.get(predicate.write_bare())
     return refused is None or refused.isdisjoint((target, head))
 
 

@@ -82,8 +82,9 @@ def can_be(subject: str, relation: str, target: str) -> bool:
         return False  # whose hand is it that holds a cup?
     if predicate.rest in SIDEWAYS and (is_fixed(subject) or is_fixed(target)):
         return False
-    if predicate.rest in ("on", "in") and is_kind(subject, "building") and is_kind(target, "vehicle"):
-        return False
+    built = is_kind(subject, "building") or is_kind(subject, "place")
+    if built and predicate.rest in ("on", "in") and (is_kind(target, "vehicle") or target == "water"):
+        return False  # a city on the water
     verb = predicate.rest.partition(" ")[0]
     if verb in _OF_THE_LIVING and not is_alive(subject):
         return False

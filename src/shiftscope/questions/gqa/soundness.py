@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from ...answer import Answer
-from ...english.inflection import plural
+from ...english.inflection import list_singulars, plural
 from ...english.nouns import ALWAYS_SEVERAL, OWN_PARTS, THE, grammatical_number, is_alive, is_kind, is_worn
 from ...english.relations import PLACES, find_base_verb, parse_relation
 from ...english.word_lists import word_set, word_table
@@ -97,8 +97,11 @@ def _can_be_followed(part: Node, name: str, link: DescriptionLink) -> bool:
     """Whether what is said of the other thing can follow it: not where a clause ends in a place already, nor trees."""
     predicate = parse_relation(link.relation)
     said, bare = part.note("said") == VERIFY_REL, predicate is not None and predicate.manner == 0
-    if said and bare and grammatical_number(name) == "several" and grammatical_number(link.other.name) == "one":
-        return name in ALWAYS_SEVERAL or name == "skis"  # but not in trees
+    if said and bare and grammatical_number(name) == "several":
+        if grammatical_number(link.other.name) == "one":
+            return name in ALWAYS_SEVERAL or name == "skis"  # but not in trees
+        if is_kind(name, "plant") or any(is_kind(one, "plant") for one in list_singulars(name)):  # weeds in bushes
+            return False
     if link.subject or link.other.link is None:
         return True
     # Whose place it is: "the man who has the computer sitting on a chair".

@@ -15,7 +15,7 @@ from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ....schema import Schema
 from ..context_images import SubgraphCase, list_kinds
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
-from ..phrases import is_sayable, phrase_one, phrase_short
+from ..phrases import phrase_one, phrase_short
 from ..wording import be_form_of, phrase_same
 
 KIND: QuestionType = "true/false"
@@ -31,7 +31,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     thing = case.subgraph.drop_attribute()
     for second in dice.shuffle([*case.find_replacing_others((node,)), *case.find_replacing_also(node, (node,))]):
         other = second.subgraph.drop_attribute()
-        if _are_comparable(case.schema, thing, other) and is_sayable(case.spell_subgraph(other)):
+        if _are_comparable(case.schema, thing, other) and case.is_askable(other):
             break
     else:
         return
