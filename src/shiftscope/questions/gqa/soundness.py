@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from ...answer import Answer
+from ...english.adjectives import count_colors
 from ...english.inflection import list_singulars, plural
 from ...english.nouns import ALWAYS_SEVERAL, OWN_PARTS, THE, grammatical_number, is_alive, is_kind, is_worn
 from ...english.relations import PLACES, find_base_verb, parse_relation
@@ -62,6 +63,8 @@ def _list_said(part: Node, things: list[ObjectDescription], answer: Answer | Non
 
 def _is_part_sound(part: Node, things: list[ObjectDescription], answer: Answer | None, alone: bool) -> bool:
     of_attributes = part.op in OF_ATTRIBUTES or (part.op in ("query", "choose") and part.params[0] != "name")
+    if of_attributes and part.params[:1] == ("color",) and any(count_colors(w.value) for t in things for w in t.words):
+        return False  # the light gray truck
     if of_attributes and any(not thing.link and _is_of_another(thing.name, alone) for thing in things):
         return False
     names = [name for thing in things for name in _list_names(thing)]
