@@ -14,13 +14,16 @@ import numpy as np
 
 def seed_of(*path: str | int) -> int:
     """128 bits that depend on every step of the path, on its order and on each step's type."""
-    digest = blake2b(digest_size=16)
+    parts = []
     for step in path:
-        if isinstance(step, bool) or not isinstance(step, str | int):
+        if isinstance(step, str):
+            text = f"s{step}".encode()
+        elif isinstance(step, int) and step is not True and step is not False:
+            text = f"i{step}".encode()
+        else:
             raise TypeError(f"a random path is made of str and int, not {type(step).__name__}")
-        text = f"{'s' if isinstance(step, str) else 'i'}{step}".encode()
-        digest.update(len(text).to_bytes(4, "little") + text)
-    return int.from_bytes(digest.digest(), "little")
+        parts += [len(text).to_bytes(4, "little"), text]
+    return int.from_bytes(blake2b(b"".join(parts), digest_size=16).digest(), "little")
 
 
 def derive(*path: str | int) -> np.random.Generator:

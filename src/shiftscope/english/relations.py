@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .inflection import NUMBER_WORDS, gerund, past_participle, third_person
 from .inflection import article as a_or_an
-from .nouns import BARE, THE, grammatical_number
+from .nouns import BARE, THE, grammatical_number, is_interior
 from .word_lists import word_list, word_set, word_table
 
 
@@ -65,6 +65,9 @@ _THIRD = {third_person(verb): verb for verb in sorted(VERBS)}
 _PARTICIPLES = {past_participle(verb): verb for verb in sorted(VERBS)}
 _NO_GERUND = word_set("relations", "no gerund")
 REFUSED = word_set("relations", "refused")
+_NEVER_WITH = {rest: frozenset(targets) for rest, targets in word_table("relations", "never with").items()}
+_OF_ROOMS = word_set("relations", "of rooms")
+_AT, _PLACES_AT = word_set("relations", "at"), word_set("relations", "places at")
 
 
 @lru_cache(maxsize=8192)
@@ -92,6 +95,18 @@ def parse_relation(relation: str) -> RelationPredicate | None:
     if words.startswith(_TRICK) and words.removeprefix(_TRICK).strip() in AFTER_VERBS:
         return RelationPredicate("", words)
     return _parse_verb(first, tail)
+
+
+@lru_cache(maxsize=16384)
+def can_take(predicate: RelationPredicate, target: str) -> bool:
+    """Whether such an object goes with it: nobody wears a bag, nothing is in the corner of a sidewalk."""
+    if predicate.rest in _OF_ROOMS:
+        return is_interior(target)
+    head = target.rpartition(" ")[2]
+    if predicate.rest in _AT:
+        return head in _PLACES_AT
+    refused = _NEVER_WITH.get(predicate.write_bare())
+    return refused is None or refused.isdisjoint((target, head))
 
 
 @lru_cache(maxsize=8192)

@@ -7,11 +7,11 @@ not symmetric: "near" is not what one says of who rides, so it may replace "ridi
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ..english.inflection import article, list_singulars
 from ..english.word_lists import word_groups, word_set, word_table
@@ -19,11 +19,13 @@ from ..errors import UserError
 from ..files import read_bytes
 from ..schema import Schema
 from ..trust_remote_code import load_options, refuse_untrusted, weight_load_options
+from .noun_table import UNKNOWN, KnownNoun, NounTable, Verdicts
 from .pack import get_noun_attribute
-from .relation_exclusivity import RelationSource, are_apart, are_exclusive_acts, index_groups
+from .relation_exclusivity import RelationSource, are_apart, find_acts, index_groups
 from .subgraph import NODE_KINDS, NodeKind
 from .wordnet import WordNet
 
+MOST_NOUNS = 20_000  # that are compared all at once
 THRESHOLD = 0.5  # above it, one word may stand in for another
 COLUMNS = ("first", "second", "type", "exclusive")
 _PEOPLE = ("person", "people")
@@ -46,6 +48,12 @@ class MutualExclusivity:
     def __init__(self, sources: Iterable[ExclusivitySource]) -> None:
         self.sources = tuple(sources)
 
+    @property
+    def is_cheap(self) -> bool:
+        """Whether all sources look words up; none asks a model."""
+        known = UserTableSource, ClosedSchemaSource, OpenSchemaSource, RelationSource, WordNet
+        return all(isinstance(source, known) for source in self.sources)
+
     def get_exclusivity(self, kind: NodeKind, first: str, second: str, target: str = "") -> float:
         return self.score_exclusivity(kind, first, [second], target)[0]
 
@@ -61,6 +69,14 @@ class MutualExclusivity:
         """
         decided = self._decide(kind, first, seconds, target)
         return [decided.get(word, 0.0) for word in seconds]
+
+    def judge_nouns(self, names: Sequence[str]) -> Callable[[str], Verdicts] | None:
+        """What says of a noun which of these exclude it; None where our tables are not asked first, or of too many."""
+        first, *others = self.sources or (None,)
+        if not isinstance(first, OpenSchemaSource) or len(names) > MOST_NOUNS:
+            return None
+        last = all(isinstance(source, RelationSource) for source in others)  # who says nothing of nouns
+        return NounTable(names, first.describe_noun, _VAGUE_NOUNS, _WHOLE_KINDS, unknown=0 if last else UNKNOWN).judge
 
     def _decide(self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = "") -> dict[str, float]:
         decided: dict[str, float] = {first: 0.0}
@@ -122,7 +138,7 @@ class OpenSchemaSource:
         self._inside = {member: frozenset({member}) for members in kinds.values() for member in members}
         self._inside |= {kind: frozenset({kind, *members}) for kind, members in kinds.items()}
         self._people = frozenset().union(*(self._inside.get(word, ()) for word in _PEOPLE))
-        self._noun = cache(self._describe_noun)
+        self.describe_noun = cache(self._describe_noun)
         self._families: dict[str, set[int]] = {}
         for family, attribute in enumerate(schema.attributes):
             if attribute.name != "name":
@@ -143,7 +159,7 @@ class OpenSchemaSource:
         return [self._compare_nouns(first, second) for second in seconds]
 
     def _compare_nouns(self, first: str, second: str) -> float | None:
-        one, other = self._noun(first), self._noun(second)
+        one, other = self.describe_noun(first), self.describe_noun(second)
         vague = first in _VAGUE_NOUNS or second in _VAGUE_NOUNS
         if (
             vague
@@ -162,7 +178,7 @@ class OpenSchemaSource:
             return float(any((line, 1 - side) in other.sides for line, side in one.sides))
         return 1.0
 
-    def _describe_noun(self, name: str) -> "_KnownNoun":
+    def _describe_noun(self, name: str) -> KnownNoun:
         """What the schema and our tables know of a name, or else of its last words: a city bus is a bus."""
         listed = self._wordnet is not None and " " in name and self._wordnet.has_noun(name)  # a home plate is no plate
         heads = (name,) if listed else _iter_endings(name)
@@ -178,33 +194,26 @@ class OpenSchemaSource:
                 if any(head in self._inside.get(word, ()) for word in words)
             ) or frozenset({(-1, 0)})
         endings = tuple(f" {form}" for form in (name, *list_singulars(name)))
-        return _KnownNoun(head, head == name, inside, _find_lines(head), sides, endings)
+        return KnownNoun(head, head == name, inside, _find_lines(head), sides, endings)
 
     def _score_words(self, first: str, seconds: Sequence[str]) -> list[float | None]:
-        one, near, apart, hues = self._families.get(first), _NEAR.get(first, ()), _GROUPS.get(first), find_hues(first)
+        near, apart, hues, acts = _NEAR.get(first, ()), _GROUPS.get(first), find_hues(first), find_acts(first)
+        families, tail, spaced = self._families.get(first), f" {first}", " " in first
+        single = families & self._single if families else set()
         verdicts: list[float | None] = []
         for second in seconds:
-            other, other_hues = self._families.get(second), find_hues(second)
-            if first.endswith(f" {second}") or second.endswith(f" {first}") or second in near:  # light green is green
+            # Light green is green.
+            if second in near or second.endswith(tail) or (spaced and first.endswith(f" {second}")):
                 verdicts.append(0.0)
-            elif hues and other_hues:
+            elif hues and (other_hues := find_hues(second)):
                 verdicts.append(float(hues.isdisjoint(other_hues) or _are_opposite_shades(first, second)))
-            elif (apart and are_apart(apart, _GROUPS.get(second))) or are_exclusive_acts(first, second):
+            elif (apart and are_apart(apart, _GROUPS.get(second))) or (acts and are_apart(acts, find_acts(second))):
                 verdicts.append(1.0)
-            elif one is None or other is None:
+            elif families is None or (other := self._families.get(second)) is None:
                 verdicts.append(None)
             else:
-                verdicts.append(float(bool(one & other & self._single)))
+                verdicts.append(float(not single.isdisjoint(other)))
         return verdicts
-
-
-class _KnownNoun(NamedTuple):
-    head: str  # the last words of the name that are known
-    own: bool  # whether that is the whole name
-    inside: frozenset[str]  # all that it contains, itself included; empty where the schema does not know it
-    lines: frozenset[int]  # of nouns that annotators use for one thing
-    sides: frozenset[tuple[int, int]]  # of a person: the lines of opposite people it is in, and on which side
-    endings: tuple[str, ...]  # of longer names that it contains: a picnic table is a table
 
 
 def _iter_endings(name: str) -> Iterator[str]:

@@ -176,7 +176,7 @@ class GraphColumns(NamedTuple):
     narrower_starts: Starts  # [name + 1]
     narrower: Codes  # the names whose things answer to this one
     record_starts: Starts  # [graph + 1]
-    records: Codes
+    records: Codes | NDArray[np.int16]
     keys: Starts  # [atom]
     starts: Starts
     postings: Codes
@@ -197,7 +197,7 @@ def build_columns(index: GraphIndex) -> GraphColumns:
     return GraphColumns._make((*packed, *own))
 
 
-def _build_records(graphs: PackedGraphs) -> tuple[Starts, Codes]:
+def _build_records(graphs: PackedGraphs) -> tuple[Starts, Codes | NDArray[np.int16]]:
     """Each graph in one place of memory, which is what a first look at it costs.
 
     How many objects there are; their names; then facts, each of three: subject, relation, object, or subject,
@@ -209,7 +209,10 @@ def _build_records(graphs: PackedGraphs) -> tuple[Starts, Codes]:
     related = np.concatenate(([0], np.cumsum(plain)))[graphs.triple_starts[graphs.object_starts]]
     base, number = graphs.object_starts, np.arange(len(graphs) + 1)
     starts = number + base + 3 * (described + related)
-    records = np.empty(starts[-1], np.int32)
+    most = max(len(graphs.names), len(graphs.attributes), len(graphs.relations), int(np.diff(base).max(initial=0)))
+    records = np.empty(
+        starts[-1], np.int16 if most <= np.iinfo(np.int16).max else np.int32
+    )  # half of it, half the time
     records[starts[:-1]] = np.diff(base)
     at = graphs.graph_of
     records[np.arange(len(at)) + at + 1 + 3 * (described + related)[at]] = graphs.object_names

@@ -17,9 +17,19 @@ from .exclusivity import THRESHOLD, MutualExclusivity
 from .index import GraphIndex, build_columns, compile_pattern
 from .pack import Codes, PackedGraphs
 from .relation_exclusivity import classify_target
-from .search import ExclusivityTables, collect_candidates, find_roots, search_containing, search_distractors
+from .search import (
+    ExclusivityTable,
+    ExclusivityTables,
+    PatternBits,
+    collect_candidates,
+    find_atoms,
+    find_roots,
+    search_containing,
+    search_distractors,
+)
 from .subgraph import NODE_KINDS, NodeKind, Subgraph, SubgraphNode
 
+FEW_WORDS = 512  # of one kind, all of which are decided on at once
 LARGEST = 1 << 28  # bytes of verdicts about words of one kind; then all are forgotten
 
 
@@ -36,26 +46,38 @@ class ExclusivityCache:
         self._rows: dict[NodeKind, dict[RowKey, int]] = {kind: {} for kind in NODE_KINDS}
         self._tables = {kind: np.full((1, len(self.words[kind])), -1, np.int8) for kind in NODE_KINDS}
         self.tables = ExclusivityTables(*self._tables.values())
+        self._judge_nouns = overlap.judge_nouns(graphs.names)
 
     def get_rows(self, nodes: Sequence[SubgraphNode]) -> Codes:
         """The row of each node's word; a new one where there is none yet."""
-        keys = [(node.name, classify_target(_find_target(nodes, k))) for k, node in enumerate(nodes)]
-        new: dict[NodeKind, dict[RowKey, None]] = {}
-        for node, key in zip(nodes, keys, strict=True):
+        targets = [_find_target(nodes, k) for k in range(len(nodes))]
+        keys = [(node.name, classify_target(target)) for node, target in zip(nodes, targets, strict=True)]
+        new: dict[NodeKind, dict[RowKey, str]] = {}
+        for node, key, target in zip(nodes, keys, targets, strict=True):
             if key not in self._rows[node.kind]:
-                new.setdefault(node.kind, {})[key] = None
+                new.setdefault(node.kind, {})[key] = target
         for kind, added in new.items():
             rows, table, width = self._rows[kind], self._tables[kind], len(self.words[kind])
             if rows and (len(rows) + len(added)) * width > LARGEST:
                 rows.clear()
                 table.fill(-1)
-                added = dict.fromkeys(key for node, key in zip(nodes, keys, strict=True) if node.kind == kind)
+                again = zip(nodes, keys, targets, strict=True)
+                added = {key: target for node, key, target in again if node.kind == kind}
             for key in added:
                 rows.setdefault(key, len(rows))
             if len(rows) > len(table):
-                self._tables[kind] = np.concatenate([table, np.full((len(rows), width), -1, np.int8)])
+                table = self._tables[kind] = np.concatenate([table, np.full((len(rows), width), -1, np.int8)])
                 self.tables = ExclusivityTables(*self._tables.values())
+            for key, target in added.items():
+                self._judge_all(kind, key[0], target, table[rows[key]])
         return np.array([self._rows[node.kind][key] for node, key in zip(nodes, keys, strict=True)], np.int32)
+
+    def _judge_all(self, kind: NodeKind, word: str, target: str, row: ExclusivityTable) -> None:
+        """Decide on all words at once, where that takes less than to search again for each that turns up."""
+        if kind == "object" and self._judge_nouns is not None:
+            row[:] = self._judge_nouns(word)
+        elif self._overlap.is_cheap and len(row) <= FEW_WORDS:
+            row[:] = np.array(self._overlap.score_exclusivity(kind, word, self.words[kind], target)) > THRESHOLD
 
     def decide(self, nodes: Sequence[SubgraphNode], rows: Codes, numbers: Codes, codes: Codes) -> None:
         """Decide on these words, each for the node of a number."""
@@ -132,6 +154,9 @@ class RelatedImages:
         self._columns = build_columns(index)
         self._exclusivity = ExclusivityCache(overlap, self.graphs)
         self._pattern = lru_cache(PATTERNS)(lambda subgraph: compile_pattern(subgraph, self.graphs))
+        self._atoms = lru_cache(PATTERNS)(lambda subgraph: find_atoms(self._pattern(subgraph).tree, self._columns))
+        sizes = (len(self.graphs.names), 3), len(self.graphs.attributes), len(self.graphs.relations)
+        self._bits = PatternBits(*(np.zeros(size, np.uint64) for size in sizes))
 
     def find_roots(self, subgraph: Subgraph, graph: int) -> tuple[int, ...]:
         """The objects of a graph at which the subgraph occurs, as its scene numbers them."""
@@ -143,7 +168,7 @@ class RelatedImages:
         pattern = self._pattern(subgraph)
         if pattern.absent or not len(graphs):
             return np.zeros(len(graphs), np.int32), np.zeros(0, np.int32)
-        return find_roots(np.array(graphs, np.int32), pattern.tree, self._exclusivity.tables, self._columns)
+        return find_roots(np.array(graphs, np.int32), pattern.tree, self._exclusivity.tables, self._columns, self._bits)
 
     def find_containing(
         self, subgraph: Subgraph, count: int, *path: str | int, without: Iterable[int] = ()
@@ -154,7 +179,10 @@ class RelatedImages:
             return ()
         seed, left_out = _derive_seed("containing", *path), np.array(sorted(without), np.int32)
         tables = self._exclusivity.tables
-        graphs, counts, roots = search_containing(count, seed, left_out, pattern.tree, tables, self._columns)
+        atoms, columns = self._atoms(subgraph), self._columns
+        graphs, counts, roots = search_containing(
+            count, seed, left_out, atoms, pattern.tree, tables, columns, self._bits
+        )
         found, at = [], 0
         for graph, number in zip(graphs.tolist(), counts.tolist(), strict=True):
             mine = roots[at : at + number] - self.graphs.object_starts[graph]
@@ -185,10 +213,12 @@ class RelatedImages:
         tree, columns, exclusivity = pattern.tree, self._columns, self._exclusivity
         rows = exclusivity.get_rows(pattern.nodes)
         share, left_out = max(1, count // EACH), np.array(sorted(without), np.int32)
-        tried = collect_candidates(first, second, _derive_seed("distractors", *path), tree, columns)
+        tried = collect_candidates(first, second, _derive_seed("distractors", *path), self._atoms(subgraph), columns)
         while True:
             tables = exclusivity.tables
-            found, nodes, codes = search_distractors(tried, count, share, left_out, rows, tree, tables, columns)
+            found, nodes, codes = search_distractors(
+                tried, count, share, left_out, rows, tree, tables, columns, self._bits
+            )
             if not len(codes):
                 break
             exclusivity.decide(pattern.nodes, rows, nodes, codes)

@@ -147,9 +147,9 @@ def _are_listed(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def are_exclusive_acts(one: str, other: str) -> bool:
-    """Whether two attributes are verbs that exclude each other: parked, driving."""
-    return are_apart(_ACTIONS.get(find_base_verb(one)), _ACTIONS.get(find_base_verb(other)))
+def find_acts(attribute: str) -> WordGroups | None:
+    """The groups of an attribute that is a verb: parked excludes driving."""
+    return _ACTIONS.get(find_base_verb(attribute))
 
 
 def _find_act(parts: RelationParts, like: str) -> str:

@@ -44,7 +44,7 @@ class ExclusivityTables(NamedTuple):
 
 
 class PatternBits(NamedTuple):
-    """What of the tree has this word: things and links, as bits."""
+    """What of the tree has this word: things and links, as bits. One for all searches, which leave it empty."""
 
     of_name: BitWords  # [name, 3] things, links from these, links to these
     of_attribute: BitWords  # [attribute] things
@@ -230,10 +230,8 @@ def _count_names(name: int, columns: GraphColumns) -> Any:
 
 
 @exact
-def _build_pattern_bits(tree: PatternTree, verdicts: ExclusivityTables, columns: GraphColumns) -> PatternBits:
-    of_name = np.zeros((verdicts.objects.shape[1], 3), np.uint64)
-    of_attribute = np.zeros(verdicts.attributes.shape[1], np.uint64)
-    of_relation = np.zeros(verdicts.relations.shape[1], np.uint64)
+def _mark_pattern(tree: PatternTree, columns: GraphColumns, bits: PatternBits) -> None:
+    of_name, of_attribute, of_relation = bits
     for thing in range(len(tree.names)):
         leads_from, leads_to = ZERO, ZERO
         for link in range(len(tree.link_from)):
@@ -252,16 +250,30 @@ def _build_pattern_bits(tree: PatternTree, verdicts: ExclusivityTables, columns:
     for link in range(len(tree.link_from)):
         if tree.link_relations[link] >= 0:
             of_relation[tree.link_relations[link]] |= ONE << np.uint64(link)
-    return PatternBits(of_name, of_attribute, of_relation)
+
+
+@exact
+def _unmark_pattern(tree: PatternTree, columns: GraphColumns, bits: PatternBits) -> None:
+    for thing in range(len(tree.names)):
+        name = tree.names[thing]
+        for k in range(_count_names(name, columns)):
+            bits.of_name[columns.narrower[columns.narrower_starts[name] + k]] = ZERO
+        if tree.attributes[thing] >= 0:
+            bits.of_attribute[tree.attributes[thing]] = ZERO
+    for link in range(len(tree.link_from)):
+        if tree.link_relations[link] >= 0:
+            bits.of_relation[tree.link_relations[link]] = ZERO
 
 
 @exact
 def find_roots(
-    graphs: Codes, tree: PatternTree, verdicts: ExclusivityTables, columns: GraphColumns
+    graphs: Codes, tree: PatternTree, verdicts: ExclusivityTables, columns: GraphColumns, bits: PatternBits
 ) -> tuple[Codes, Codes]:
     """For each graph how many objects match the root, and these objects, graph after graph."""
-    bits = _build_pattern_bits(tree, verdicts, columns)
-    return _find_roots(graphs, SearchArrays(tree, verdicts, columns, bits))
+    _mark_pattern(tree, columns, bits)
+    found = _find_roots(graphs, SearchArrays(tree, verdicts, columns, bits))
+    _unmark_pattern(tree, columns, bits)
+    return found
 
 
 @exact
@@ -316,7 +328,7 @@ def _find_key(keys: Any, key: Any) -> Any:
 
 
 @exact
-def _find_atoms(tree: PatternTree, columns: GraphColumns) -> PatternAtoms:
+def find_atoms(tree: PatternTree, columns: GraphColumns) -> PatternAtoms:
     things, links = len(tree.names), len(tree.link_from)
     nodes = np.zeros(2 * things + 4 * links, np.uint64)
     subjects, targets = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)  # names, −1 for any
@@ -422,7 +434,9 @@ def _inspect_candidate(graph: int, c: int, most: int, seen: BitWords, called: Bi
     size = columns.records[base - 1]
     all_called = ZERO
     for o in range(size):
-        all_called |= bits.of_name[columns.records[base + o], 0]
+        name = columns.records[base + o]
+        called[o, 0], called[o, 1], called[o, 2] = bits.of_name[name, 0], bits.of_name[name, 1], bits.of_name[name, 2]
+        all_called |= called[o, 0]
     missing, absent, described = ZERO, 0, ZERO
     for thing in range(len(tree.names)):
         bit = ONE << np.uint64(thing)
@@ -434,9 +448,6 @@ def _inspect_candidate(graph: int, c: int, most: int, seen: BitWords, called: Bi
     if absent > most:
         seen[c, FLAG] = CLOSED
         return False
-    for o in range(size):
-        for k in range(3):
-            called[o, k] = bits.of_name[columns.records[base + o], k]
     complete, no_target, no_relation, no_subject = ZERO, ZERO, ZERO, ZERO
     for k in range(base + size, last, 3):
         owner, code, other = columns.records[k], columns.records[k + 1], columns.records[k + 2]
@@ -633,12 +644,11 @@ def _interleave_edits(first: Codes, second: Codes, seed: Any) -> Codes:
 
 @exact
 def collect_candidates(
-    first: Codes, second: Codes, seed: Any, tree: PatternTree, columns: GraphColumns
+    first: Codes, second: Codes, seed: Any, atoms: PatternAtoms, columns: GraphColumns
 ) -> DistractorCandidates:
     """Where to try the edits, each of which replaces a first node and a second one, or −1."""
     order = _interleave_edits(first, second, seed)
     first, second = first[order], second[order]
-    atoms = _find_atoms(tree, columns)
     sizes = np.zeros(len(atoms.nodes), np.int64)
     for atom in range(len(sizes)):
         sizes[atom] = _count_postings(atoms, atom)
@@ -677,6 +687,7 @@ def search_distractors(
     tree: PatternTree,
     verdicts: ExclusivityTables,
     columns: GraphColumns,
+    bits: PatternBits,
 ) -> tuple[DistractorArrays, Codes, Codes]:
     """Up to so many distractors, none of them in the sorted graphs `without`; nodes and words to decide.
 
@@ -684,7 +695,8 @@ def search_distractors(
     Where words are to be decided, the search is to be done again; what it found until then does not count.
     """
     first, second, group, starts, candidates, seen = tried
-    arrays = SearchArrays(tree, verdicts, columns, _build_pattern_bits(tree, verdicts, columns))
+    arrays = SearchArrays(tree, verdicts, columns, bits)
+    _mark_pattern(tree, columns, bits)
     widest, things = 1, len(tree.names)
     for graph in candidates:
         widest = max(widest, columns.object_starts[graph + 1] - columns.object_starts[graph])
@@ -767,6 +779,7 @@ def search_distractors(
                 break
         if undecided.used[0] == MOST_UNDECIDED:
             break
+    _unmark_pattern(tree, columns, bits)
     made = DistractorArrays(graphs[:found], nodes[:found], words[:found], roots[:found])
     some = undecided.used[0]
     return made, undecided.nodes[:some], undecided.codes[:some]
@@ -774,15 +787,21 @@ def search_distractors(
 
 @exact
 def search_containing(
-    count: int, seed: Any, without: Codes, tree: PatternTree, verdicts: ExclusivityTables, columns: GraphColumns
+    count: int,
+    seed: Any,
+    without: Codes,
+    atoms: PatternAtoms,
+    tree: PatternTree,
+    verdicts: ExclusivityTables,
+    columns: GraphColumns,
+    bits: PatternBits,
 ) -> tuple[Codes, Codes, Codes]:
     """Up to so many graphs that have the subgraph, how many roots each has, and these; drawn by the seed."""
-    atoms = _find_atoms(tree, columns)
     rarest = -1
     for atom in range(len(atoms.nodes)):
         if rarest < 0 or _count_postings(atoms, atom) < _count_postings(atoms, rarest):
             rarest = atom
-    bits = _build_pattern_bits(tree, verdicts, columns)
+    _mark_pattern(tree, columns, bits)
     arrays = SearchArrays(tree, verdicts, columns, bits)
     everything = ZERO
     for thing in range(len(tree.names)):
@@ -806,4 +825,5 @@ def search_containing(
                 break
         at += drawn
     _, roots = _find_roots(graphs[:found], arrays)
+    _unmark_pattern(tree, columns, bits)
     return graphs[:found], counts[:found], roots

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.exclusivity import REPORTED, judge_pairs, measure_accuracy
 from shiftscope.errors import UserError
 from shiftscope.files import file_digest
-from shiftscope.scene_graph.exclusivity import MutualExclusivity, build_exclusivity, read_exclusivity_table
+from shiftscope.scene_graph.exclusivity import THRESHOLD, MutualExclusivity, build_exclusivity, read_exclusivity_table
 from shiftscope.scene_graph.wordnet import SHIPPED, WordNet, identify_wordnet, read_folder
 from shiftscope.schemas import clevr, gqa, superclevr
 
@@ -389,3 +389,19 @@ def test_attributes_exclude_each_other_in_one_family_or_as_opposites(first, seco
     assert (known.get_exclusivity("attribute", first, second), known.get_exclusivity("attribute", second, first)) == (
         (verdict, verdict)
     )
+
+
+@pytest.mark.parametrize("wordnet", [None, SHIPPED])
+def test_all_nouns_at_once_are_judged_as_one_by_one(wordnet: Path | None) -> None:
+    kinds = next(a.kinds for a in gqa.SCHEMA.attributes if a.name == "name")
+    names = sorted({noun for _, nouns in kinds for noun in nouns})
+    names += ["thing", "city bus", "picnic table", "zzz", "slice of pizza", "home plate", "tennis player", "boys"]
+    overlap = build_exclusivity(gqa.SCHEMA, wordnet=wordnet)
+    judge = overlap.judge_nouns(names)
+    assert judge is not None
+    for name in [*names[::37], *names[-8:], "man", "boy", "girl", "child", "dog"]:
+        known = judge(name)
+        one_by_one = np.array(overlap.score_exclusivity("object", name, names)) > THRESHOLD
+        decided = known >= 0
+        assert decided.all() or wordnet is not None
+        assert (known[decided] == one_by_one[decided]).all(), name

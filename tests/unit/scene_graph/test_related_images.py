@@ -184,6 +184,11 @@ class Counting(MutualExclusivity):
         super().__init__(overlap.sources)
         self.asked = []
 
+    is_cheap = False  # as a model is not
+
+    def judge_nouns(self, names):
+        return None
+
     def score_exclusivity(self, kind, first, seconds, target=""):
         self.asked += [(kind, first, second) for second in seconds]
         return super().score_exclusivity(kind, first, seconds, target)
@@ -210,6 +215,16 @@ def test_what_is_found_does_not_depend_on_what_was_decided_before(monkeypatch):
     monkeypatch.setattr("shiftscope.scene_graph.related_images.LARGEST", 40)  # bytes: four names at once
     forgetful = related(scenes)
     assert known == [forgetful.find_distractors(subgraph, 6, 0) for subgraph in wanted]
+
+
+def test_what_is_found_is_the_same_whether_words_are_decided_at_once_or_one_by_one():
+    index = build_index(pack_graphs([random_graph(7, k) for k in range(300)]))
+    overlap = build_exclusivity(SCHEMA)
+    at_once, one_by_one = RelatedImages(index, overlap), RelatedImages(index, Counting(overlap))
+    wanted = [g for k in range(10) for g in extract_subgraphs(index.graphs, k, most=30)]
+    for k, subgraph in enumerate(wanted):
+        assert at_once.find_distractors(subgraph, 6, k) == one_by_one.find_distractors(subgraph, 6, k)
+    assert one_by_one.overlap.asked
 
 
 @pytest.mark.parametrize("edit", [(), (3,), (-1,), (0, 0), (0, 1, 2)])

@@ -1,4 +1,4 @@
-"""What some graph attests: that things of a name have an attribute, or are so related to others."""
+"""What graphs attest: that things of a name have an attribute, or are so related to others, once or usually."""
 
 from functools import lru_cache
 from typing import Any
@@ -7,6 +7,10 @@ import numpy as np
 
 from ...english.nouns import is_person
 from ...scene_graph.pack import PackedGraphs
+from ...scene_graph.subgraph import Subgraph
+
+MANY = 1_000  # graphs, among which what is said
+RARE = 2  # times, or less often, is often a slip
 
 
 def has_attribute(graphs: PackedGraphs, name: str, attribute: str) -> bool:
@@ -23,6 +27,26 @@ def has_triple(graphs: PackedGraphs, subject: str, relation: str, target: str) -
     known = _list_triples(graphs)
     at = int(np.searchsorted(known, key))
     return at < len(known) and bool(known[at] == key)
+
+
+def is_usual(graphs: PackedGraphs, subgraph: Subgraph) -> bool:
+    """Whether all that things are related to is what others are so related to; always where there are few graphs."""
+    if len(graphs) < MANY:
+        return True
+    usual, codes, names = _list_usual_links(graphs), graphs.relation_codes, graphs.name_codes
+    links = (link for thing in subgraph.things() for link in thing.relations)
+    return all((codes[link.relation], names[link.thing.name]) in usual for link in links)
+
+
+@lru_cache(maxsize=1)
+def _list_usual_links(graphs: PackedGraphs) -> frozenset[tuple[int, int]]:
+    """The codes of relations and of the names that they often lead to."""
+    targets = graphs.object_names[graphs.triple_objects].astype(np.int64)
+    pairs, counts = np.unique(
+        graphs.triple_relations.astype(np.int64) * len(graphs.names) + targets, return_counts=True
+    )
+    usual = pairs[counts > RARE]
+    return frozenset(zip(*(part.tolist() for part in np.divmod(usual, len(graphs.names))), strict=True))
 
 
 @lru_cache(maxsize=1)

@@ -19,7 +19,7 @@ from ...scene_graph.subgraph import Subgraph, split_branches, split_modifiers
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
 from .ambiguity import CountAmbiguity
-from .attested import has_attribute, has_triple
+from .attested import has_attribute, has_triple, is_usual
 from .phrases import ENCOMPASSING, is_sayable, spell_name, spell_subgraph
 from .program import CovrProgramBuilder, read_graph
 
@@ -76,6 +76,11 @@ class SubgraphCase:
 
     def spell_subgraph(self, subgraph: Subgraph) -> Subgraph:
         return spell_subgraph(subgraph, self.schema)
+
+    def is_askable(self, subgraph: Subgraph) -> bool:
+        """Whether one would ask about it: it is as things usually are, and can be worded."""
+        usual = self.schema.closed or is_usual(self.look.related.graphs, subgraph)
+        return usual and is_sayable(self.spell_subgraph(subgraph))
 
     def spell_word(self, name: str) -> str:
         return spell_name(name, self.schema)
@@ -147,7 +152,7 @@ class SubgraphCase:
     def rival(self) -> RivalSubgraph | None:
         """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
-            if self._is_comparable(one) and is_sayable(self.spell_subgraph(one.subgraph)):
+            if self._is_comparable(one) and self.is_askable(one.subgraph):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
                 return RivalSubgraph(one.subgraph, self._note_images(graphs, one.distance))
         return None

@@ -12,7 +12,7 @@ from ...english import nouns
 from ...english.adjectives import describe_attribute
 from ...english.inflection import join_list
 from ...english.inflection import plural as several
-from ...english.relations import AFTER_VERBS, RelationPredicate, add_article, be_form, parse_relation
+from ...english.relations import AFTER_VERBS, RelationPredicate, add_article, be_form, can_take, parse_relation
 from ...english.synonyms import Lexicon
 from ...english.word_lists import pair_words, word_list, word_set, word_table
 from ...scene_graph.relation_exclusivity import classify_target
@@ -92,7 +92,7 @@ def _go_together(links: Sequence[SubgraphLink]) -> bool:
 
 def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...]) -> bool:
     predicate, target = parse_relation(link.relation), link.thing
-    if predicate is None or target.name in above[:-1]:
+    if predicate is None or target.name in above[:-1] or not can_take(predicate, target.name):
         return False
     if not nouns.is_noun(target.name) and (target.relations or not nouns.is_scene_region(target.name, predicate.rest)):
         return False
@@ -166,7 +166,7 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return False  # the shirt that is on a man
     if inanimate and predicate.verb == "have" and not _is_feature(thing, target):
         return False
-    if predicate.rest == "in" and target.name in NOT_IN:  # a bottle in a table, unlike a drawer
+    if predicate.rest.rpartition(" ")[2] == "in" and target.name in NOT_IN:  # a bottle in a table, unlike a drawer
         return nouns.are_part_and_whole(thing.name, target.name)
     if alive and any(link.thing.name in nouns.OWN_PARTS for link in target.relations):
         return False  # glasses that are on a face, where else
@@ -262,7 +262,8 @@ def build_short_tail(thing: ObjectNode) -> str | None:
     predicates = [get_predicate(link) for link in links]
     targets = [build_target(link, predicate, thing.name) for link, predicate in zip(links, predicates, strict=True)]
     if _are_alike(links):
-        return f"{predicates[0].write_reduced()} {' and '.join(targets)}"
+        both = "" if nouns.is_worn(links[0].thing.name) else "both "
+        return f"{predicates[0].write_reduced()} {both}{' and '.join(targets)}"
     if len({predicate.manner for predicate in predicates}) > 1:
         return None
     return " and ".join(f"{predicate.write_reduced()} {to}" for predicate, to in zip(predicates, targets, strict=True))

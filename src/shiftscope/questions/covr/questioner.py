@@ -23,6 +23,7 @@ from ...scene_graph.extract import extract_subgraphs
 from ...scene_graph.related_images import RelatedImages
 from ...scene_graph.subgraph import Subgraph
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
+from .attested import is_usual
 from .context_images import CaseSettings, SubgraphCase
 from .draft import CovrDraft
 from .phrases import is_sayable, spell_subgraph
@@ -83,7 +84,8 @@ class CovrQuestioner:
             shapes.setdefault((one.depth, tuple(one.shape)), []).append(one)
         turns = zip_longest(*(shapes[key] for key in sorted(shapes, key=str)))
         each = (one for turn in turns for one in turn if one is not None)
-        good = (one for one in each if is_sayable(spell_subgraph(one, schema)))
+        usual = each if schema.closed else (one for one in each if is_usual(self.graphs, one))
+        good = (one for one in usual if is_sayable(spell_subgraph(one, schema)))
         return tuple(one for one, _ in zip(good, range(self.most), strict=False))
 
     def _build_questions(self, case: SubgraphCase, draft: CovrDraft, start: int) -> Iterator[Question]:

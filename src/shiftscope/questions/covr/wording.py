@@ -126,6 +126,8 @@ def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     (doing, place), (doing_too, other_place) = _split_predicate(first), _split_predicate(second)
     if {doing, doing_too} == {"sitting", "lying"} and not is_person(subject):  # as cows do
         return False
+    if "wearing" in (doing, doing_too) and not (doing and doing_too):  # wearing skis, or on them
+        return False
     places = {place, other_place}
     if (places & UNDER and places & FACING) or places == {"in", "on"}:  # a desk under a window is in front of it
         return False

@@ -5,6 +5,7 @@ from functools import lru_cache
 from ...english.inflection import list_singulars
 from ...english.nouns import (
     ALWAYS_SEVERAL,
+    FLESH,
     GAMES,
     OWN_PARTS,
     THE,
@@ -17,7 +18,7 @@ from ...english.nouns import (
     is_plural_noun,
     is_worn,
 )
-from ...english.relations import parse_relation
+from ...english.relations import can_take, parse_relation
 from ...english.word_lists import word_set, word_table
 
 _EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
@@ -73,12 +74,17 @@ def is_fixed(name: str) -> bool:
 def can_be(subject: str, relation: str, target: str) -> bool:
     """Whether one thing may stand so to another: no sidewalk walks on people, nor do men share one chair."""
     predicate = parse_relation(relation)
-    if predicate is None:
+    if predicate is None or not can_take(predicate, target):
         return False
+    if predicate.verb == "have" and not is_alive(subject) and target.rpartition(" ")[2] in FLESH:
+        return False  # a shirt that has a shoulder
     if predicate.verb != "have" and any(end.rpartition(" ")[2] in OWN_PARTS for end in (subject, target)):
         return False  # whose hand is it that holds a cup?
     if predicate.rest in SIDEWAYS and (is_fixed(subject) or is_fixed(target)):
         return False
+    built = is_kind(subject, "building") or is_kind(subject, "place")
+    if built and predicate.rest in ("on", "in") and (is_kind(target, "vehicle") or target == "water"):
+        return False  # a city on the water
     verb = predicate.rest.partition(" ")[0]
     if verb in _OF_THE_LIVING and not is_alive(subject):
         return False

@@ -49,7 +49,7 @@ def is_worth_asking(view: SceneView, thing: int, tie: ObjectRelation) -> bool:
     if not _can_end(predicate.rest):
         return False
     if predicate.rest in ("on", "in", "at", "inside") and (
-        is_kind(name, "place") or name in THE_AFTER
+        is_kind(name, "place") or is_kind(name, "building") or name in THE_AFTER
     ):  # where, not what
         return False
     fixed = any(is_kind(other, kind) for kind in _IMMOVABLE) or grammatical_number(other) == "mass"

@@ -48,6 +48,7 @@ LOOSE_KINDS = word_set("gqa", "loose kinds")
 _ALTERNATIVES = tuple(map(frozenset, word_table("gqa", "alternatives").values()))
 _WORN_ALIKE = tuple(map(frozenset, word_table("gqa", "worn alike").values()))
 _MISSPELT = word_set("gqa", "misspelt")
+_MISREAD = word_set("gqa", "misread")
 WordCounts = Mapping[str, int]
 
 
@@ -62,7 +63,8 @@ class ObjectRelation(NamedTuple):
 class SceneView:
     """A graph, and the names that other graphs of the same picture have."""
 
-    def __init__(self, scene: Scene, elsewhere: Iterable[str] = ()) -> None:
+    def __init__(self, scene: Scene, elsewhere: Iterable[str] = (), words: "GqaVocabulary | None" = None) -> None:
+        """With the `words` of many graphs, only what is usual among them is a tie."""
         self.scene, self.elsewhere = scene, tuple(elsewhere)
         self.is_region = bool(scene.note("caption"))  # what it does not have may well be in the picture
         self.world = ExecutionWorld((scene,))
@@ -79,7 +81,8 @@ class SceneView:
         for relation in scene.relations:
             if parse_relation(relation.name) is not None and _is_plain(relation.name):
                 for subject, target in relation.triples():
-                    if subject != target and self._can_be(subject, relation.name, target):
+                    usual = words is None or words.is_usual(relation.name, self.names[target])
+                    if subject != target and usual and self._can_be(subject, relation.name, target):
                         self.ties[subject].append(ObjectRelation(relation.name, target, True))
                         self.ties[target].append(ObjectRelation(relation.name, subject, False))
 
@@ -144,7 +147,7 @@ class SceneView:
         if predicate is None or is_always_so(*ends) or is_about_body(*ends, predicate.rest):
             return False
         if is_having(tie.relation):
-            return tie.subject and not are_part_and_whole(self.names[thing], self.names[tie.other])
+            return tie.subject and is_alive(ends[0]) and not are_part_and_whole(*ends)
         if tie.subject:
             return True
         # Not the winter jacket with the man in it.
@@ -223,7 +226,8 @@ def get_attribute_family(schema: Schema, attribute: str, value: str) -> str:
 def is_adjective(value: str) -> bool:
     """Whether the value reads as an adjective of an object, and is no count."""
     first = value.split()[0].lower() if value.split() else ""
-    return bool(first) and first not in COUNTS and adjective(value) is not None and _is_plain(value)
+    known = bool(first) and first not in COUNTS and value not in _MISREAD
+    return known and adjective(value) is not None and _is_plain(value)
 
 
 @lru_cache(maxsize=16_384)
@@ -253,6 +257,13 @@ class GqaVocabulary:
     fitting_values: Mapping[tuple[str, str], WordCounts]  # of an attribute, for a narrow kind of thing
     fitting_names: Mapping[tuple[str, bool, str], WordCounts]  # of `names`, beside a wide kind of thing
     together: Mapping[tuple[str], WordCounts]  # with a name, in one graph
+
+    def is_usual(self, relation: str, target: str) -> bool:
+        """Whether things are so related to others; not told of few graphs. What is rare is often a slip."""
+        if len(self.relations) < MOST:
+            return True
+        targets = self.names.get((relation, False), {})
+        return relation in self.relations and (target in targets or len(targets) == MOST)
 
     @classmethod
     def from_scenes(cls, scenes: Iterable[Scene]) -> Self:

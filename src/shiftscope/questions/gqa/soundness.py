@@ -10,7 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from ...answer import Answer
-from ...english.inflection import plural
+from ...english.adjectives import count_colors
+from ...english.inflection import list_singulars, plural
 from ...english.nouns import ALWAYS_SEVERAL, OWN_PARTS, THE, grammatical_number, is_alive, is_kind, is_worn
 from ...english.relations import PLACES, find_base_verb, parse_relation
 from ...english.word_lists import word_set, word_table
@@ -62,6 +63,8 @@ def _list_said(part: Node, things: list[ObjectDescription], answer: Answer | Non
 
 def _is_part_sound(part: Node, things: list[ObjectDescription], answer: Answer | None, alone: bool) -> bool:
     of_attributes = part.op in OF_ATTRIBUTES or (part.op in ("query", "choose") and part.params[0] != "name")
+    if of_attributes and part.params[:1] == ("color",) and any(count_colors(w.value) for t in things for w in t.words):
+        return False  # the light gray truck
     if of_attributes and any(not thing.link and _is_of_another(thing.name, alone) for thing in things):
         return False
     names = [name for thing in things for name in _list_names(thing)]
@@ -97,9 +100,16 @@ def _can_be_followed(part: Node, name: str, link: DescriptionLink) -> bool:
     """Whether what is said of the other thing can follow it: not where a clause ends in a place already, nor trees."""
     predicate = parse_relation(link.relation)
     said, bare = part.note("said") == VERIFY_REL, predicate is not None and predicate.manner == 0
-    if said and bare and grammatical_number(name) == "several" and grammatical_number(link.other.name) == "one":
-        return name in ALWAYS_SEVERAL or name == "skis"  # but not in trees
-    return link.subject or link.other.link is None or (said and not bare)
+    if said and bare and grammatical_number(name) == "several":
+        if grammatical_number(link.other.name) == "one":
+            return name in ALWAYS_SEVERAL or name == "skis"  # but not in trees
+        if is_kind(name, "plant") or any(is_kind(one, "plant") for one in list_singulars(name)):  # weeds in bushes
+            return False
+    if link.subject or link.other.link is None:
+        return True
+    # Whose place it is: "the man who has the computer sitting on a chair".
+    apart = predicate is None or not predicate.is_place or is_kind(link.other.link.other.name, "place")
+    return said and not bare and apart
 
 
 def _list_names(thing: ObjectDescription) -> Iterator[str]:

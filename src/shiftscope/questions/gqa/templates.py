@@ -25,6 +25,7 @@ from ...english.inflection import plural
 from ...english.nouns import (
     are_part_and_whole,
     grammatical_number,
+    is_alive,
     is_animal,
     is_countable,
     is_kind,
@@ -82,6 +83,8 @@ def draft_query_attr(d: GqaSampler) -> GqaDraft:
     thing, word, description = draw_attribute(d, lambda word: word.attribute in QUERYABLE)
     name = d.view.names[thing]
     shapeless = word.attribute == "shape" and not is_countable(name)  # water
+    if word.attribute == "material" and is_alive(name):  # a statue, called a man
+        raise NothingToDraw
     plain = word.attribute == "pattern" and not (is_worn(name) or is_kind(name, "textile"))
     if shapeless or plain or d.view.world.objects.value(thing, word.attribute) != word.value:
         raise NothingToDraw
@@ -223,6 +226,10 @@ def draft_compare(d: GqaSampler) -> GqaDraft:
     same = value == word.value
     if not same and d.overlap.get_exclusivity("attribute", word.value, value) <= THRESHOLD:
         raise NothingToDraw
+    if description.link:  # comes last: not "the plate that has the food and the fork"
+        description, beside = beside, description
+    if description.link:
+        raise NothingToDraw
     builder = GqaProgramBuilder()
     things = builder.add_set(description), builder.add_set(beside)
     return finish(builder, same, "alike", *things, words=(word.attribute,))
@@ -258,7 +265,7 @@ class GqaQuestioner:
         What other graphs of the same picture name is not said to be absent.
         """
         draw = rng.derive("gqa", self.seed, scene.id)
-        drawing = GqaSampler(SceneView(scene, elsewhere), self.words, self.overlap, draw)
+        drawing = GqaSampler(SceneView(scene, elsewhere, self.words), self.words, self.overlap, draw)
         names = list(TEMPLATES)
         found: dict[str, Question] = {}
         while names and len(found) < most:

@@ -201,7 +201,7 @@ def _write_conjunction(program: Program, n: Node) -> str:
     same = first.op == second.op == "verify" and first.params == second.params
     if same or (first.op == second.op == "exist" and not (first.note("said") or second.note("said"))):
         things = [_require_description(program, m.inputs[0]) for m in (first, second)]
-        if same and (n.op == "and" or _is_plural(things[0]) == _is_plural(things[1])):
+        if same and not things[0].link and (n.op == "and" or _is_plural(things[0]) == _is_plural(things[1])):
             start = "are both" if n.op == "and" else _be_form(things[0])
             return f"{start} {f' {n.op} '.join(map(write_phrase, things))} {_get_predicate_words(*first.params)}"
         if not same and not any(

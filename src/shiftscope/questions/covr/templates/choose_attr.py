@@ -10,7 +10,7 @@ from ....english.adjectives import is_predicative
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..phrases import is_sayable, phrase_attribute, phrase_short
+from ..phrases import phrase_attribute, phrase_short
 from ..wording import ask_about, ask_after_naming, ask_is, ask_with_pronoun, is_read_on
 
 KIND: QuestionType = "or"
@@ -27,7 +27,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     def fits(name: str) -> bool:
         if not is_predicative(case.spell_word(name)) or not case.is_said_of(name, thing.name):
             return False
-        return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({node: name})))
+        return case.is_askable(case.subgraph.replace_nodes({node: name}))
 
     def is_clear(graph: int, _: str) -> bool:
         return case.is_attribute_clear(thing, graph, value)

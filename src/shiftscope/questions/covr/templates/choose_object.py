@@ -18,7 +18,7 @@ from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphBranch, Subgr
 from .. import wording
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..phrases import ENCOMPASSING, is_ground, is_sayable, require_predicate
+from ..phrases import ENCOMPASSING, is_ground, require_predicate
 from ..program import name_modified_relation
 
 KIND: QuestionType = "or"
@@ -55,7 +55,7 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
             return False
         if not branch.link.modifiers and not case.is_seen(thing.name, branch.link.relation, name):
             return False  # fog on mountains or on a wall
-        return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
+        return case.is_askable(case.subgraph.replace_nodes({branch.thing: name}))
 
     other, contexts = find_choice(case, thing, branch.thing, branch.nodes, dice, fits, case.is_only_name)
     if not contexts:

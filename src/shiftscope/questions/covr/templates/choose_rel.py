@@ -12,7 +12,7 @@ from ....english.nouns import are_part_and_whole
 from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..phrases import is_ground, is_sayable, require_predicate
+from ..phrases import is_ground, require_predicate
 from ..wording import (
     are_comparable,
     ask_about,
@@ -63,7 +63,7 @@ def _is_only_relation(case: SubgraphCase, thing: Subgraph, other: Subgraph, grap
 def _is_comparable(case: SubgraphCase, link: SubgraphLink, node: int, other: str) -> bool:
     if not case.is_seen(case.subgraph.name, other, link.thing.name) or not case.exclude_each_other(node, other):
         return False  # who swings a racket holds it
-    if not is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({node: other}))):
+    if not case.is_askable(case.subgraph.replace_nodes({node: other})):
         return False
     (spelled,) = case.spell_subgraph(ObjectNode(link.thing.name, "", (link,))).relations
     return are_comparable(spelled, case.spell_word(other), case.spell_word(case.subgraph.name))

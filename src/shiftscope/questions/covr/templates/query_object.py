@@ -16,7 +16,7 @@ from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_references
-from ..phrases import BESIDE, is_ground, is_sayable, phrase_relation, require_predicate
+from ..phrases import BESIDE, is_ground, phrase_relation, require_predicate
 from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "open"
@@ -59,7 +59,7 @@ def _fits(case: SubgraphCase, node: int, predicate: RelationPredicate, answer: s
     around = predicate.rest in (*BESIDE, "against", "around") and classify_target(answer) == "ground"
     if case.schema.closed:
         return True
-    if around or not is_sayable(case.subgraph.replace_nodes({node: answer})):
+    if around or not case.is_askable(case.subgraph.replace_nodes({node: answer})):
         return False
     return not any(case.is_seen(answer, verb, case.subgraph.name) for verb in HAVING)
 

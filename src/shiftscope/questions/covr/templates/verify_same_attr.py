@@ -15,11 +15,12 @@ from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ....schema import Schema
 from ..context_images import SubgraphCase, list_kinds
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
-from ..phrases import is_sayable, phrase_one, phrase_short
+from ..phrases import phrase_one, phrase_short
 from ..wording import be_form_of, phrase_same
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 3
+LONGEST = 4  # nodes of the shorter description: no "behind a bus in front of a van the same size as …"
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -30,7 +31,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     thing = case.subgraph.drop_attribute()
     for second in dice.shuffle([*case.find_replacing_others((node,)), *case.find_replacing_also(node, (node,))]):
         other = second.subgraph.drop_attribute()
-        if _are_comparable(case.schema, thing, other) and is_sayable(case.spell_subgraph(other)):
+        if _are_comparable(case.schema, thing, other) and case.is_askable(other):
             break
     else:
         return
@@ -64,6 +65,8 @@ def _are_comparable(schema: Schema, thing: ObjectNode, other: ObjectNode) -> boo
 
     Nor "the bag next to a man" and "the hat next to a man": one man or two?
     """
+    if min(thing.size, other.size) > LONGEST:
+        return False
     if schema.closed:
         return True
     beside, beside_too = ({link.thing.name for link in one.relations} for one in (thing, other))
