@@ -45,6 +45,7 @@ NEEDS, EMPTY, DROPS = (FIELDS.index(n) for n in ("needs", "empty", "drops"))
 SLOTS = len(FIELDS)
 
 UNCHANGED, ELSEWHERE = range(2)  # why a question about an action's outcome is refused
+SURE = 2  # words of an action's thing that make it plain that this one is meant
 STACKED = 4  # number of the first relation to an outcome's thing that one other is in at most
 # Marks of `hypothetical.hypothesis.list_told_rows`.
 TOLD_NAMED, TOLD_GONE, TOLD_ALONE, TOLD_LOST, TOLD_COPIED = 1, 2, 4, 8, 16
@@ -576,7 +577,7 @@ def is_defined(w, begin, end, steps, values, register, all_sets, all_codes, know
 
 @exact_inline
 def is_trivial(begin, end, steps, values, register, many):
-    """Whether it compares nothing with nothing, or counts what is one thing at most.
+    """Whether it compares nothing with nothing, counts what is one thing at most, or says the same twice.
 
     Of the relations, the first `many` hold for several things; on and below another there is one at most.
     """
@@ -586,13 +587,51 @@ def is_trivial(begin, end, steps, values, register, many):
     if counts and register[first] == ZERO and register[second] == ZERO:
         return True
     for k in range(begin, end):
-        several = steps[k, OP] == RELATE or (steps[k, SINGLE] == 0 and op != EXIST)
+        base = begin + steps[k, FIRST]
+        if repeats_itself(k, base, begin, steps, values):
+            return True
         if steps[k, RELATION] < 0 or values[steps[k, RELATION]] < many:
             continue
-        before = steps[begin + steps[k, FIRST], RELATION]
-        if several or (before >= 0 and values[before] >= many):  # there is no third thing on a second
+        before = steps[base, RELATION]
+        if steps[k, SINGLE] == 0 or (before >= 0 and values[before] >= many):  # there is no third thing on a second
             return True
     return False
+
+
+@exact_inline
+def repeats_itself(k, base, begin, steps, values):
+    """Whether two things of one description, or two places of one relation, lead to what a step gives.
+
+    Nor are things called others that a thing was not said to be one of: "the ball; how many other red balls".
+    """
+    if steps[k, OP] != DESCRIBE:
+        other = begin + steps[k, SECOND]
+        places = steps[k, OP] in (UNION, INTERSECT) and steps[base, OP] == RELATE and steps[other, OP] == RELATE
+        return places and values[steps[base, RELATION]] == values[steps[other, RELATION]]
+    if steps[base, OP] == SAME:
+        one = begin + steps[base, FIRST]
+        return not step_includes(k, one, -1, steps, values) and not steps_differ(k, one, steps, values)
+    alike = steps[k, SINGLE] == 1 and steps[base, OP] == DESCRIBE and step_includes(k, base, -1, steps, values)
+    return alike and step_includes(base, k, -1, steps, values)
+
+
+@exact_inline
+def steps_differ(one, two, steps, values):
+    """Whether by their words nothing is of both steps."""
+    for c in range(steps.shape[1] - SLOTS):
+        slot, other = steps[one, SLOTS + c], steps[two, SLOTS + c]
+        if slot >= 0 and other >= 0 and values[slot] >= 0 and values[other] >= 0 and values[slot] != values[other]:
+            return True
+    return False
+
+
+@exact_inline
+def count_words(k, steps, values):
+    """How many words a step's description has."""
+    said = 0
+    for c in range(steps.shape[1] - SLOTS):
+        said += steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] >= 0
+    return said
 
 
 @exact_inline
@@ -628,23 +667,26 @@ def is_alike(row, k, steps, values):
 def is_named(k, column, value, begin, steps, values, told, first, size):
     """Whether the words of an action name what a step gives: its value in `column`, or any for −1, or all its words.
 
-    A thing found over a relation is named where that is the relation of the action, to a thing that is named.
+    A thing found over a relation is named where that is the relation of the action, to a thing that is named if there
+    may be several; and where it is called by `SURE` words or more that are said of what the action is about.
     """
     columns = steps.shape[1] - SLOTS
     relation = -1 if steps[k, RELATION] < 0 else values[steps[k, RELATION]]
     base = begin + steps[k, FIRST]
     if steps[k, OP] != DESCRIBE or (relation < 0 and steps[base, OP] != SCENE):
         return False
-    if relation >= 0:
-        known = False
-        if steps[base, OP] == DESCRIBE and steps[base, RELATION] < 0:
-            for r in range(first, first + size):
-                known = known or (told[r, columns] & TOLD_NAMED != 0 and is_alike(told[r], base, steps, values))
-        if not known:
-            return False
+    known = relation < 0 or relation >= STACKED
+    if not known and steps[base, OP] == DESCRIBE and steps[base, RELATION] < 0:
+        for r in range(first, first + size):
+            known = known or (told[r, columns] & TOLD_NAMED != 0 and is_alike(told[r], base, steps, values))
+    clear = column >= 0 and count_words(k, steps, values) >= SURE
+    if not known and not clear:
+        return False
     for r in range(first, first + size):
-        fits = told[r, columns] & TOLD_NAMED != 0 and (relation < 0 or told[r, columns + 1] == relation)
-        if not fits or not is_alike(told[r], k, steps, values):
+        if told[r, columns] & TOLD_NAMED == 0 or not is_alike(told[r], k, steps, values):
+            continue
+        there = known and (relation < 0 or told[r, columns + 1] == relation)
+        if not there and not (clear and row_includes(told[r], k, steps, values)):
             continue
         if column < 0 and row_includes(told[r], k, steps, values):
             return True
@@ -688,18 +730,17 @@ def is_told(begin, end, steps, values, register, offers, told, first, size):
             return True
         if has_told_twin(begin, end, steps, values, told, first, size):
             return True
-    if op == EXIST and steps[left, RELATION] >= 0 and values[steps[left, RELATION]] >= STACKED:
-        for r in range(first, first + size):  # what was put there is another thing
-            if told[r, columns + 1] == values[steps[left, RELATION]] and not is_alike(told[r], left, steps, values):
-                return True
     for k in range(begin, end):
         column = steps[k, COLUMN] if steps[k, OP] == SAME else column
         if steps[k, OP] != DESCRIBE or steps[k, SINGLE] == 1:
             continue
         for r in range(first, first + size):
             marks = told[r, columns]
-            few = marks & TOLD_GONE != 0 or (marks & TOLD_ALONE != 0 and op != EXIST)
-            if few and words_include(told[r], k, steps, values):
+            where = told[r, columns + 1] if marks & TOLD_GONE != 0 else -1
+            here = where < 0 or (steps[k, RELATION] >= 0 and values[steps[k, RELATION]] == where)
+            if here and marks & (TOLD_GONE | TOLD_ALONE) != 0 and words_include(told[r], k, steps, values):
+                return True
+            if marks & TOLD_NAMED != 0 and op != EXIST and names_new_thing(told[r], k, begin, steps, values):
                 return True
         for i in range(begin, k):
             alone = steps[i, OP] == DESCRIBE and steps[i, SINGLE] == 1 and steps[i, RELATION] < 0
@@ -713,6 +754,13 @@ def is_told(begin, end, steps, values, register, offers, told, first, size):
                 if c == column or (steps[k, OP] == DESCRIBE and slot >= 0 and values[slot] >= 0):
                     return True
     return False
+
+
+@exact_inline
+def names_new_thing(row, k, begin, steps, values):
+    """Whether things, wherever they are, are described nearly as in full as the row of an action's words is."""
+    bare = steps[k, RELATION] < 0 and steps[begin + steps[k, FIRST], OP] == SCENE
+    return bare and count_words(k, steps, values) > SURE and row_includes(row, k, steps, values)
 
 
 @exact_inline
@@ -871,7 +919,8 @@ def leaves_one_value(column, told, first, size, columns):
         rest = 0
         for c in range(columns):
             rest += c != column and told[r, c] >= 0
-        if told[r, columns] & TOLD_GONE != 0 and rest == 0 and told[r, column] >= 0:
+        everywhere = told[r, columns] & TOLD_GONE != 0 and told[r, columns + 1] < 0
+        if everywhere and rest == 0 and told[r, column] >= 0:
             return True
     return False
 

@@ -192,8 +192,8 @@ def list_told_rows(done: _AppliedAction, first: HypotheticalAction) -> list[list
             stays = action.op == "change"
             rows.append([*(done.after.codes[old.index].tolist() if stays else [-1] * len(COLUMN)), 0, -1])
             tell(old.pairs, 0)
-        if old.anchor is None and (action.op == "remove" or changed.keys() & dict(old.pairs).keys()):
-            tell(old.pairs, GONE)
+        if action.op == "remove" or changed.keys() & dict(old.pairs).keys():
+            tell(old.pairs, GONE, RELATIONS.index(old.relation) if old.relation else -1)
         elif old.anchor is None and not old.many:
             tell(old.pairs, ALONE)
     return rows
@@ -233,11 +233,12 @@ def word_hypothesis(before: InitialScene, hypothesis: Hypothesis, dice: RandomCh
 
 
 def undoes_first(first: HypotheticalAction, second: HypotheticalAction, size: int) -> bool:
-    """Whether the second action takes away just what the first one added, changed or moved."""
-    if second.op != "remove" or second.subject is None or second.subject.many:
+    """Whether the second action takes away what the first one added, changed or moved, or does otherwise with it."""
+    if second.subject is None or second.subject.many or first.op == "remove":
         return False
     touched = 1 << (size - 1) if first.new is not None else first.subject.mask if first.subject else 0
-    return first.op != "remove" and bool(touched & second.subject.mask)
+    again = second.op == "remove" or (first.relation and second.relation) or (first.new and not first.new.source)
+    return bool(again and touched & second.subject.mask)
 
 
 def ignore_first(first: HypotheticalAction, second: HypotheticalAction) -> HypotheticalAction:
@@ -270,25 +271,22 @@ def _resolve_action(view: ReferableScene, action: HypotheticalAction) -> Hypothe
 def _refer_in_context(
     first: HypotheticalAction, second: HypotheticalAction, before: ReferableScene, view: ReferableScene
 ) -> HypotheticalAction | None:
-    """The second action, in which what the first spoke of is called it, the new one, or the very same; else None.
+    """The second action, in which what the first was about is called it or the new one; else None.
 
     `view` is the scene after the first action; one that takes things away speaks of nothing that is still there. No
-    words are used that were true of what it took away or changed.
+    words are used that were true of what it took away or changed, and nothing else is spoken of again.
     """
     lost = first.subject.mask if first.subject and not first.subject.many and first.op in ("remove", "change") else 0
-    spoken = {ref.mask: ref for ref in list_references(first) if not ref.many} if first.op != "remove" else {}
+    spoken = [ref.mask for ref in list_references(first) if not ref.many] if first.op != "remove" else []
 
     def reword_reference(ref: ObjectReference) -> ObjectReference | None:
         if ref.many:
             return ref
         if first.new is not None and ref.index == view.size - 1:
             return replace(ref, words="the copy" if first.form.endswith("copy") else NEW_ONE)
-        same = spoken.get(ref.mask)
-        if same is None:
+        if ref.mask not in spoken:
             return None if before.find_matching(ref.pairs) & lost else ref
-        if first.op == "change" and ref is second.subject:
-            return replace(ref, words=IT)
-        return replace(ref, pairs=same.pairs) if view.find_matching(same.pairs) == ref.mask else None
+        return replace(ref, words=IT) if first.op == "change" and ref is second.subject else None
 
     new = second.new
     refs = (second.subject, second.anchor, new.source if new else None)

@@ -188,8 +188,10 @@ def _list_comparisons() -> Iterator[Sketch]:
 
 
 def _compare(sketch: OutcomeSketch, attribute: str, one: OutcomePhrase, two: OutcomePhrase) -> list[str]:
-    """Whether two things have the same value; neither is what the other is pointed out by."""
+    """Whether two things have the same value; neither is what the other is pointed out by, nor is that one thing."""
     sketch.require_different(one.node, two.node)
+    if one.anchor is not None and two.anchor is not None:
+        sketch.require_different(one.anchor.node, two.anchor.node)
     for here, there in ((one, two), (two, one)):
         if here.anchor is not None:
             sketch.require_different(here.anchor.node, there.node)
