@@ -24,8 +24,9 @@ SECOND_TRIES = 4  # second actions proposed after one first
 IT = "it"
 NO_EDITS: Ints = np.empty((0, 0), np.int64)
 # What an action's words are of: something there, nothing any more, no other thing; what a thing looked like that is
-# gone or changed, before a row with how it looks now and one with its words; what the thing of the row before is like.
-NAMED, GONE, ALONE, LOST, COPIED = 1, 2, 4, 8, 16
+# gone or changed, before a row with how it looks now and one with its words; what the thing of the row before is like;
+# all of whose things are what the row after it says.
+NAMED, GONE, ALONE, LOST, COPIED, EVERY = 1, 2, 4, 8, 16, 32
 TOLD_WIDTH = len(COLUMN) + 2  # codes of values, marks, how the thing stands to another one that is named
 
 
@@ -186,6 +187,8 @@ def list_told_rows(done: _AppliedAction, first: HypotheticalAction) -> list[list
     if (old := action.subject) is not None:
         changed = dict(action.changes)
         if action.op != "remove":
+            if old.many and not old.anchor and not changed.keys() & dict(old.pairs).keys():
+                tell(old.pairs, EVERY)
             tell((*_leave_out(_list_said(old, first), *changed), *action.changes), NAMED, there)
         if not old.many and action.op in ("remove", "change"):
             rows.append([*done.before.codes[old.index].tolist(), LOST, -1])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...english.word_lists import word_table
 from ...schema import Schema
 from ...schemas.clevr import SCHEMA
-from ..clevr.template import NAMED, Template, check_template
+from ..clevr.template import NAMED, NOUN, Template, check_template
 from ..clevr.templates import TemplateBuilder, fill_texts
 from .scene_arrays import RELATIONS
 
@@ -305,6 +305,8 @@ def _list_or() -> Iterator[Sketch]:
         kinds = [sketch.count_description() for _ in range(2)]
         nodes = [sketch.describe("filter", number, place.node) for number in kinds]
         sketch.require_apart(*nodes)
+        for node in nodes:  # no things that are large things
+            sketch.require(NOUN, node)
         sketch.add_node("count", sketch.add_node("union", *nodes))
         words = {"A": f"{{{kinds[0]}s}}", "B": f"{{{kinds[1]}s}}"}
         yield "", "or", "count", sketch, _fill(TEXTS["or"]["count things"], place, **words), 2
