@@ -154,8 +154,7 @@ class OutcomeReader(ProgramBuilder):
         others = f"(?:anything else|(?:any )?(?:other )?(?P<T>{NOUN}))"
         for pattern in (
             f"(?:find|look at|consider) (?P<X>the .+)[;.] (?P<how>{MANY}|would) {others}(?: would)? {alike}",
-            f"(?P<how>would|{MANY}) (?:there be |you find )?{others}(?: would)?"
-            f"(?: you see)? {alike} as (?P<X>the .+)",
+            f"(?P<how>would|{MANY}) (?:there be |you find )?{others}(?: would)?(?: you see)? {alike} as (?P<X>the .+)",
         ):
             if found := re.fullmatch(pattern, text, re.IGNORECASE):
                 how = "exist" if found["how"].lower() == "would" else "count"
@@ -174,7 +173,10 @@ class OutcomeReader(ProgramBuilder):
             return self.end("count", self.several(found["X"]))
         for start, end in (
             (f"(?:consider all the|of the) (?P<T>{NOUN})[;,] how many would (?P<rest>.+)", "count"),
-            (f"(?:among|look at) the (?P<T>{NOUN}) (?P<P>{FAR})[;,] would there be any (?P<rest>that are not .+)", "exist"),
+            (
+                f"(?:among|look at) the (?P<T>{NOUN}) (?P<P>{FAR})[;,] would there be any (?P<rest>that are not .+)",
+                "exist",
+            ),
             (f"find (?P<X>the .+); {MANY} (?:other )?(?P<T>{NOUN}) (?P<R>{PLACE}) it would (?P<rest>.+)", "count"),
             (f"find (?P<X>the .+); would {ANY} (?P<T>{NOUN}) (?P<R>{PLACE}) it (?P<rest>.+)", "exist"),
             (f"find (?P<X>the .+); {MANY} (?P<T>{NOUN}) would be (?P<R>{PLACE}) it(?P<rest>)", "count"),
@@ -213,9 +215,7 @@ class OutcomeReader(ProgramBuilder):
         ):
             if found := re.fullmatch(pattern, rest):
                 return self.describe(things, self.put(op, self.place(found[1]), self.place(found[2])))
-        if found := re.fullmatch(
-            f"({NEAR}) (?:and also have|and also be made of) the same {A} as (.+)", rest
-        ):
+        if found := re.fullmatch(f"({NEAR}) (?:and also have|and also be made of) the same {A} as (.+)", rest):
             return self.put("intersect", self.same(found["a"], found[3], things), self.place(found[1]))
         if found := re.fullmatch(f"(?:have |made of )?the same {A} as (.+)", rest):
             alike = self.same(found["a"], found[2], things)

@@ -600,19 +600,26 @@ def is_trivial(begin, end, steps, values, register, many):
 
 @exact_inline
 def repeats_itself(k, base, begin, steps, values):
-    """Whether two things of one description, or two places of one relation, lead to what a step gives.
+    """Whether two things of much the same description, or two places of one relation, lead to what a step gives.
 
-    Nor are things called others that a thing was not said to be one of: "the ball; how many other red balls".
+    Nor are things called others that a thing was not said to be one of: "the ball; how many other red balls"; nor are
+    they "red balls or cubes", which may all be red.
     """
     if steps[k, OP] != DESCRIBE:
         other = begin + steps[k, SECOND]
-        places = steps[k, OP] in (UNION, INTERSECT) and steps[base, OP] == RELATE and steps[other, OP] == RELATE
-        return places and values[steps[base, RELATION]] == values[steps[other, RELATION]]
+        if steps[k, OP] not in (UNION, INTERSECT) or steps[base, OP] != steps[other, OP]:
+            return False
+        if steps[base, OP] == RELATE:
+            return values[steps[base, RELATION]] == values[steps[other, RELATION]]
+        return count_words(base, steps, values) > 1 and count_words(other, steps, values) == 1
     if steps[base, OP] == SAME:
         one = begin + steps[base, FIRST]
         return not step_includes(k, one, -1, steps, values) and not steps_differ(k, one, steps, values)
-    alike = steps[k, SINGLE] == 1 and steps[base, OP] == DESCRIBE and step_includes(k, base, -1, steps, values)
-    return alike and (count_words(k, steps, values) > 1 or step_includes(base, k, -1, steps, values))
+    if steps[k, SINGLE] == 0 or steps[base, OP] != DESCRIBE:
+        return False
+    wider, narrower = step_includes(k, base, -1, steps, values), step_includes(base, k, -1, steps, values)
+    few = min(count_words(k, steps, values), count_words(base, steps, values)) < 2
+    return (wider and narrower) or ((wider or narrower) and not few)
 
 
 @exact_inline
@@ -818,6 +825,8 @@ def has_told_twin(begin, end, steps, values, told, first, size):
         if steps[k, OP] != SAME:
             continue
         one, column = begin + steps[k, FIRST], steps[k, COLUMN]
+        if is_given(one, column, steps, values, told, first, size):
+            return True
         named = is_named(one, column, -1, begin, steps, values, told, first, size)
         for r in range(first, first + size):
             if not is_alike(told[r], one, steps, values):
@@ -1008,7 +1017,7 @@ def draw_outcome_description(
 @exact_inline
 def fill_outcome_template(
     begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets, codes, known,
-    looks, first, mine, others, offers, covers, value_of, state, unsure, refused, before, again, scenes,
+    looks, first, mine, others, offers, covers, value_of, state, unsure, before, again, scenes,
 ):  # fmt: skip
     """As `filled`, with descriptions in turn of what one action touched and another, or of anything.
 
@@ -1040,7 +1049,6 @@ def fill_outcome_template(
                         code = -1 if at < 0 else chosen[c] if values[at] == OPEN_SLOT else values[at]
                         open_to = open_to & sets[code] if code >= 0 else open_to
                     found = open_to == ZERO
-                    refused[ELSEWHERE] += not found
                 if found:
                     break
             if not found:
@@ -1131,8 +1139,8 @@ def search_outcome_job(
     all_sets, all_codes, knows = scenes
     offers, covers, value_of = words
     job_out, template_out, answer_out, values_out, wording_out, refused_out, defined_out = found
-    register, again, place, chosen, ordered, values, order, known, slot_state, reported, state, unsure, numbers = scratch
-    room, turns, idle = slot_state
+    register, again, place, chosen, ordered, values, order, known, of_slots, reported, state, unsure, numbers = scratch
+    room, turns, idle = of_slots
     templates = len(start) - 1
     s, places, without, lacking, placed, by_place, look, mine, others, tells, tell = jobs[j]
     sets, codes = all_sets[s], all_codes[s]
@@ -1171,7 +1179,7 @@ def search_outcome_job(
             uses[t] += 1
             more = 1 + 3 * (turn // templates)
             before = idle[slot]
-            must_be_known = defined == 2 or (preferred and 3 * turn < 2 * templates)
+            must_be_known = defined == 2 or (preferred and 6 * turn < (3 if strict else 4) * templates)
             for _ in range(more * attempts):
                 if idle[slot] - before > more * patience:
                     break
@@ -1180,7 +1188,7 @@ def search_outcome_job(
                 if not fill_outcome_template(
                     start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
                     values, chosen, register, sets, codes, relations, looks, look, mine, others, offers,
-                    covers, value_of, state, unsure, refused, without if must_be_known else -1, again, scenes,
+                    covers, value_of, state, unsure, without if must_be_known else -1, again, scenes,
                 ):  # fmt: skip
                     continue
                 last = start[t + 1] - 1

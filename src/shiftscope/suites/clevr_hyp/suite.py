@@ -74,12 +74,12 @@ class HypStatistics:
     answers: Counter[str] = field(default_factory=Counter)
     undefined: int = 0  # questions that have no answer before the action
     placed: int = 0  # questions about an action that leaves a place open
-    elsewhere: int = 0  # and those refused because that place decides the answer, or which thing is meant
+    elsewhere: int = 0  # and those refused because their answer depends on that place
     placements: int = 1  # that were compared; of one, nothing can be refused
 
     @property
     def refused_share(self) -> float | None:
-        """Of the questions kept about free places and those begun before them, the share refused for the place."""
+        """Of the questions kept about free places and those refused before them, the share refused."""
         if self.placements == 1 or not self.placed:
             return None
         return self.elsewhere / (self.elsewhere + self.placed)
@@ -173,9 +173,9 @@ def format_statistics(dataset: Dataset) -> str:
         "",
         "`objects` is how many an image has on average, `words` how many a text has; an action counts once "
         "per image. " + BEFORE + "The last column is about actions that leave a place open: of the questions kept and "
-        "those dropped before them in the same search, as a whole or at the first thing they point out, the share "
-        "dropped because the place taken decides the answer or which thing is meant. It is empty where only one place "
-        "was looked at.",
+        "those tried before them in the same search that differ in nothing else, the share refused because their "
+        "answer depends on the place taken; a thing that is the one meant at some places only is never pointed out. "
+        "The column is empty where only one place was looked at.",
     ]
     lines += list_shortages(found)
     for title, name in DISTRIBUTIONS:
