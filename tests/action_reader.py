@@ -58,7 +58,7 @@ READINGS = {
         f"(?:moves?|shifts?) {OLD} {SO} {AT}",
         f"lifts? {OLD} and sets? it down {AT}",
         f"(?:takes?|picks? up) {OLD} and (?:places?|puts?) it (?:down )?{AT}",
-        f"{OLD} is (?:moved|put|lifted|stacked) {AT}",
+        f"{OLD} is (?:moved|put|lifted|stacked|placed) {AT}",
         f"{OLD} is (?:moved|shifted) {SO} {AT}",
         f"{OLD} is (?:picked up|lifted) and (?:put down|set down|placed) {AT}",
     ),
