@@ -40,10 +40,10 @@ ADD, ADDED = (
     "(?:adds?|puts?|brings?(?: in)?|places?|introduces?|sets? down|positions?)",
     "(?:added|put|brought|placed|set down)",
 )
-SO = r"so that (?:it|they) (?:is|are|stands|becomes?)"
+SO = r"so that (?:it|they) (?:is|are|becomes?)"
 LIKE = (
-    rf"(?:that has|with|of|and gives? it|and given|and has) the same {A} as {SOURCE}",
-    rf"(?:and gives? it|and given) the {A} of {SOURCE}",
+    rf"(?:that has|with|of) the same {A} as {SOURCE}",
+    rf"(?:and gives? (?:it|the new one)|and given) the {A} of {SOURCE}",
 )
 READINGS = {
     "remove": (
@@ -58,7 +58,7 @@ READINGS = {
         f"(?:moves?|shifts?) {OLD} {SO} {AT}",
         f"lifts? {OLD} and sets? it down {AT}",
         f"(?:takes?|picks? up) {OLD} and (?:places?|puts?) it (?:down )?{AT}",
-        f"{OLD} is (?:moved|put|lifted|stacked) {AT}",
+        f"{OLD} is (?:moved|put|lifted|stacked|placed) {AT}",
         f"{OLD} is (?:moved|shifted) {SO} {AT}",
         f"{OLD} is (?:picked up|lifted) and (?:put down|set down|placed) {AT}",
     ),
@@ -73,7 +73,7 @@ READINGS = {
         f"{NEW} (?:is {ADDED}|appears) (?:{THERE}|{AT})",
         *(f"{ADD} {NEW}(?: {THERE}| {AT})? {like}" for like in LIKE),
         *(f"{NEW} (?:is {ADDED}|appears)(?: {THERE}| {AT})? {like}" for like in LIKE),
-        *(f"{NEW} {like} (?:is added|is brought into the scene|appears)" for like in LIKE),
+        *(f"{NEW} {like} (?:is added|is brought into the scene|appears(?: {AT})?)" for like in LIKE),
         f"(?:clones?|copy|copies|duplicates?) {SOURCE} and (?:puts?|places?) the copy {AT}",
         f"makes? a copy of {SOURCE} and sets? it down {AT}",
         f"(?:copy|copies) {SOURCE} and sets? the copy down {AT}",
@@ -85,21 +85,19 @@ READINGS = {
         f"takes? {OLD} and (?:paints?|makes?) (?:it|them) {LOOK}",
         f"takes? {OLD} and turns? (?:it|them) into {LOOK}",
         f"changes? the {A} of {OLD} to {LOOK}",
-        f"(?:turns?|reshapes?|transforms?) {OLD} into {LOOK}",
+        f"(?:turns?|reshapes?|transforms?|changes?|converts?) {OLD} into {LOOK}",
         f"remakes? {OLD} in {LOOK}",
-        f"replaces? {OLD} with {LOOK} that {BE} otherwise the same",
         f"(?:changes?|alters?|transforms?) {OLD} {SO} {LOOK}",
         f"(?P<grow>enlarge|shrink)s? {OLD}",
         f"takes? {OLD} and (?P<grow>enlarge|shrink)s? (?:it|them)",
         f"changes? {OLD} so that (?:it is|they are) made of {LOOK}",
         f"{OLD} {BE} changed so that (?:it is|they are) made of {LOOK}",
         f"{OLD} {BE} (?:painted|repainted|made) {LOOK}",
-        f"{OLD} (?:turns?|becomes?|ends? up) {LOOK}",
+        f"{OLD} (?:turns?|becomes?) {LOOK}",
         f"the {A} of {OLD} is changed to {LOOK}",
-        f"{OLD} {BE} (?:turned|transformed|reshaped) into {LOOK}",
+        f"{OLD} {BE} (?:turned|transformed|reshaped|changed|converted) into {LOOK}",
         f"{OLD} {BE} remade in {LOOK}",
-        f"{OLD} {BE} replaced by {LOOK} that {BE} otherwise the same",
-        f"{OLD} {BE} (?:changed|altered) {SO} {LOOK}",
+        f"{OLD} {BE} (?:changed|altered|transformed) {SO} {LOOK}",
         f"{OLD} {BE} (?P<grow>enlarged|shrunk)",
     ),
 }

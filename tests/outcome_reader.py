@@ -108,13 +108,12 @@ class OutcomeReader(ProgramBuilder):
 
     def read_two_values(self, text: str) -> bool:
         for pattern, fixed in (
-            (f"would (?P<X>the .+) (?:have|be|be made of) the same {A} as (?P<Y>the .+)", ""),
+            (f"would (?P<X>the .+) (?:have|be|be of|be made of) the same {A} as (?P<Y>the .+)", ""),
             (
                 f"(?:look at|find) (?P<X>the .+)[.;] [Ww]ould it (?:have|be|be made of) the same {A} as (?P<Y>the .+)",
                 "",
             ),
             (f"think of (?P<X>the .+); would its {A} be the same as that of (?P<Y>the .+)", ""),
-            (f"would the {A} of (?P<X>the .+) be the same as that of (?P<Y>the .+)", ""),
             (f"compare (?P<X>the {NOUN}) with (?P<Y>the .+)\\. Would they (?:have|be made of) the same {A}", ""),
         ):
             if found := re.fullmatch(pattern, text):
@@ -151,19 +150,18 @@ class OutcomeReader(ProgramBuilder):
 
     def read_set(self, text: str) -> bool:
         """How many, or whether any: in whichever order the things, their place and what is said of them come."""
-        alike = f"(?:have|with|of|be|made of|be made of) the same {A}"
+        alike = f"(?:have|with|be|be of|made of|be made of) the same {A}"
         others = f"(?:anything else|(?:any )?(?:other )?(?P<T>{NOUN}))"
         for pattern in (
-            f"(?:find|look at) (?P<X>the .+)[;.] (?P<how>{MANY}|would) {others}(?: would)? {alike}",
-            f"(?P<how>would|{MANY}) (?:there be |you find )?{others}(?: would)?"
-            f"(?: there be| you count| you find)?(?: that are| that)? {alike} as (?P<X>the .+)",
+            f"(?:find|look at|consider) (?P<X>the .+)[;.] (?P<how>{MANY}|would) {others}(?: would)? {alike}",
+            f"(?P<how>would|{MANY}) (?:there be |you find )?{others}(?: would)?(?: you see)? {alike} as (?P<X>the .+)",
         ):
             if found := re.fullmatch(pattern, text, re.IGNORECASE):
                 how = "exist" if found["how"].lower() == "would" else "count"
                 return self.end(how, self.same(found["a"], found["X"], found["T"] or "things"))
         found = re.fullmatch(
-            f"(?:find|look at) (?P<X>the .+)[;.] (?P<how>{MANY}|would) (?:any )?(?:other )?(?P<T>{NOUN}) (?P<P>{FAR}?)"
-            f"(?: would)? {alike}",
+            f"(?:find|look at|consider) (?P<X>the .+)[;.] (?P<how>{MANY}|would) (?:any )?(?:other )?(?P<T>{NOUN}) "
+            f"(?P<P>{FAR}?)(?: would)? {alike}",
             text,
             re.IGNORECASE,
         )
@@ -171,9 +169,14 @@ class OutcomeReader(ProgramBuilder):
             same = self.same(found["a"], found["X"], found["T"])
             how = "exist" if found["how"].lower() == "would" else "count"
             return self.end(how, self.put("intersect", same, self.place(found["P"])))
+        if found := re.fullmatch("count the (?P<X>.+); how many would there be", text):
+            return self.end("count", self.several(found["X"]))
         for start, end in (
-            (f"(?P<P>{FAR}), {MANY} (?:other )?(?P<T>{NOUN}) would(?: also)? ?(?P<rest>.+)", "count"),
-            (f"(?P<P>{FAR}), would (?:there be )?{ANY} (?P<T>{NOUN}) ?(?P<rest>.+)", "exist"),
+            (f"(?:consider all the|of the) (?P<T>{NOUN})[;,] how many would (?P<rest>.+)", "count"),
+            (
+                f"(?:among|look at) the (?P<T>{NOUN}) (?P<P>{FAR})[;,] would there be any (?P<rest>that are not .+)",
+                "exist",
+            ),
             (f"find (?P<X>the .+); {MANY} (?:other )?(?P<T>{NOUN}) (?P<R>{PLACE}) it would (?P<rest>.+)", "count"),
             (f"find (?P<X>the .+); would {ANY} (?P<T>{NOUN}) (?P<R>{PLACE}) it (?P<rest>.+)", "exist"),
             (f"find (?P<X>the .+); {MANY} (?P<T>{NOUN}) would be (?P<R>{PLACE}) it(?P<rest>)", "count"),
@@ -212,9 +215,7 @@ class OutcomeReader(ProgramBuilder):
         ):
             if found := re.fullmatch(pattern, rest):
                 return self.describe(things, self.put(op, self.place(found[1]), self.place(found[2])))
-        if found := re.fullmatch(
-            f"({NEAR}) (?:and also have|and also be made of|that are made of) the same {A} as (.+)", rest
-        ):
+        if found := re.fullmatch(f"({NEAR}) (?:and also have|and also be made of) the same {A} as (.+)", rest):
             return self.put("intersect", self.same(found["a"], found[3], things), self.place(found[1]))
         if found := re.fullmatch(f"(?:have |made of )?the same {A} as (.+)", rest):
             alike = self.same(found["a"], found[2], things)

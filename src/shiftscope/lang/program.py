@@ -175,10 +175,15 @@ def join_action(action: tuple[Node, ...], question: Program) -> Program:
     """The question asked of the scene after the action: its `scene` is what the action's last node gives."""
     nodes = list(action)
     place: list[int] = []
+    outcome = len(action) - 1
     for n in question.nodes:
-        place.append(len(action) - 1 if n.op == "scene" else len(nodes))
-        if n.op != "scene":
-            nodes.append(node(n.op, tuple([place[i] for i in n.inputs]), n.params, n.notes))
+        if n.op == "scene":
+            place.append(outcome)
+            continue
+        place.append(len(nodes))
+        inputs = n.inputs
+        moved = (place[inputs[0]],) if len(inputs) == 1 else tuple([place[i] for i in inputs])
+        nodes.append(node(n.op, moved, n.params, n.notes))
     return Program(tuple(nodes))
 
 

@@ -45,9 +45,10 @@ NEEDS, EMPTY, DROPS = (FIELDS.index(n) for n in ("needs", "empty", "drops"))
 SLOTS = len(FIELDS)
 
 UNCHANGED, ELSEWHERE = range(2)  # why a question about an action's outcome is refused
+SURE = 2  # words of an action's thing that make it plain that this one is meant
 STACKED = 4  # number of the first relation to an outcome's thing that one other is in at most
 # Marks of `hypothetical.hypothesis.list_told_rows`.
-TOLD_NAMED, TOLD_GONE, TOLD_ALONE, TOLD_LOST, TOLD_COPIED = 1, 2, 4, 8, 16
+TOLD_NAMED, TOLD_GONE, TOLD_ALONE, TOLD_LOST, TOLD_COPIED, TOLD_EVERY = 1, 2, 4, 8, 16, 32
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 TRIES = 10  # descriptions drawn for one step before the attempt is given up
@@ -576,7 +577,7 @@ def is_defined(w, begin, end, steps, values, register, all_sets, all_codes, know
 
 @exact_inline
 def is_trivial(begin, end, steps, values, register, many):
-    """Whether it compares nothing with nothing, or counts what is one thing at most.
+    """Whether it compares nothing with nothing, counts what is one thing at most, or says the same twice.
 
     Of the relations, the first `many` hold for several things; on and below another there is one at most.
     """
@@ -586,20 +587,65 @@ def is_trivial(begin, end, steps, values, register, many):
     if counts and register[first] == ZERO and register[second] == ZERO:
         return True
     for k in range(begin, end):
-        several = steps[k, OP] == RELATE or (steps[k, SINGLE] == 0 and op != EXIST)
+        base = begin + steps[k, FIRST]
+        if repeats_itself(k, base, begin, steps, values):
+            return True
         if steps[k, RELATION] < 0 or values[steps[k, RELATION]] < many:
             continue
-        before = steps[begin + steps[k, FIRST], RELATION]
-        if several or (before >= 0 and values[before] >= many):  # there is no third thing on a second
+        before = steps[base, RELATION]
+        if steps[k, SINGLE] == 0 or (before >= 0 and values[before] >= many):  # there is no third thing on a second
             return True
     return False
 
 
 @exact_inline
-def words_include(row, k, steps, values):
-    """Whether the words of a step say all that a row says, and more perhaps."""
+def repeats_itself(k, base, begin, steps, values):
+    """Whether two things of much the same description, or two places of one relation, lead to what a step gives.
+
+    Nor are things called others that a thing was not said to be one of: "the ball; how many other red balls"; nor are
+    they "red balls or cubes", which may all be red.
+    """
+    if steps[k, OP] != DESCRIBE:
+        other = begin + steps[k, SECOND]
+        if steps[k, OP] not in (UNION, INTERSECT) or steps[base, OP] != steps[other, OP]:
+            return False
+        if steps[base, OP] == RELATE:
+            return values[steps[base, RELATION]] == values[steps[other, RELATION]]
+        return count_words(base, steps, values) > 1 and count_words(other, steps, values) == 1
+    if steps[base, OP] == SAME:
+        one = begin + steps[base, FIRST]
+        return not step_includes(k, one, -1, steps, values) and not steps_differ(k, one, steps, values)
+    if steps[k, SINGLE] == 0 or steps[base, OP] != DESCRIBE:
+        return False
+    wider, narrower = step_includes(k, base, -1, steps, values), step_includes(base, k, -1, steps, values)
+    few = min(count_words(k, steps, values), count_words(base, steps, values)) < 2
+    return (wider and narrower) or ((wider or narrower) and not few)
+
+
+@exact_inline
+def steps_differ(one, two, steps, values):
+    """Whether by their words nothing is of both steps."""
     for c in range(steps.shape[1] - SLOTS):
-        if row[c] >= 0 and (steps[k, SLOTS + c] < 0 or values[steps[k, SLOTS + c]] != row[c]):
+        slot, other = steps[one, SLOTS + c], steps[two, SLOTS + c]
+        if slot >= 0 and other >= 0 and values[slot] >= 0 and values[other] >= 0 and values[slot] != values[other]:
+            return True
+    return False
+
+
+@exact_inline
+def count_words(k, steps, values):
+    """How many words a step's description has."""
+    said = 0
+    for c in range(steps.shape[1] - SLOTS):
+        said += steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] >= 0
+    return said
+
+
+@exact_inline
+def words_include(row, k, but, steps, values):
+    """Whether the words of a step say all that a row says but for a column, and more perhaps."""
+    for c in range(steps.shape[1] - SLOTS):
+        if c != but and row[c] >= 0 and (steps[k, SLOTS + c] < 0 or values[steps[k, SLOTS + c]] != row[c]):
             return False
     return True
 
@@ -625,26 +671,44 @@ def is_alike(row, k, steps, values):
 
 
 @exact_inline
+def is_given(k, column, steps, values, told, first, size):
+    """Whether an action gave all things of a description, those of a step among them, a value."""
+    columns = steps.shape[1] - SLOTS
+    for r in range(first, first + size):
+        every = told[r, columns] & TOLD_EVERY != 0 and told[r + 1, column] >= 0
+        if every and words_include(told[r], k, -1, steps, values):
+            return True
+    return False
+
+
+@exact_inline
 def is_named(k, column, value, begin, steps, values, told, first, size):
     """Whether the words of an action name what a step gives: its value in `column`, or any for −1, or all its words.
 
-    A thing found over a relation is named where that is the relation of the action, to a thing that is named.
+    A thing found over a relation is named where that is the relation of the action, to a thing that is named if there
+    may be several; and where it is called by `SURE` words or more that are said of what the action is about, or by
+    all but the value. All things of a description have the value that the action gave them.
     """
     columns = steps.shape[1] - SLOTS
     relation = -1 if steps[k, RELATION] < 0 else values[steps[k, RELATION]]
     base = begin + steps[k, FIRST]
     if steps[k, OP] != DESCRIBE or (relation < 0 and steps[base, OP] != SCENE):
         return False
-    if relation >= 0:
-        known = False
-        if steps[base, OP] == DESCRIBE and steps[base, RELATION] < 0:
-            for r in range(first, first + size):
-                known = known or (told[r, columns] & TOLD_NAMED != 0 and is_alike(told[r], base, steps, values))
-        if not known:
-            return False
+    known = relation < 0 or relation >= STACKED
+    if not known and steps[base, OP] == DESCRIBE and steps[base, RELATION] < 0:
+        for r in range(first, first + size):
+            known = known or (told[r, columns] & TOLD_NAMED != 0 and is_alike(told[r], base, steps, values))
+    if not known and column < 0:
+        return False
+    if column >= 0 and is_given(k, column, steps, values, told, first, size):
+        return True
+    sure = column >= 0 and count_words(k, steps, values) >= SURE
     for r in range(first, first + size):
-        fits = told[r, columns] & TOLD_NAMED != 0 and (relation < 0 or told[r, columns + 1] == relation)
-        if not fits or not is_alike(told[r], k, steps, values):
+        if told[r, columns] & TOLD_NAMED == 0 or not is_alike(told[r], k, steps, values):
+            continue
+        there = known and (relation < 0 or told[r, columns + 1] == relation)
+        clear = sure or (column >= 0 and words_include(told[r], k, column, steps, values))
+        if not there and not (clear and row_includes(told[r], k, steps, values)):
             continue
         if column < 0 and row_includes(told[r], k, steps, values):
             return True
@@ -688,18 +752,21 @@ def is_told(begin, end, steps, values, register, offers, told, first, size):
             return True
         if has_told_twin(begin, end, steps, values, told, first, size):
             return True
-    if op == EXIST and steps[left, RELATION] >= 0 and values[steps[left, RELATION]] >= STACKED:
-        for r in range(first, first + size):  # what was put there is another thing
-            if told[r, columns + 1] == values[steps[left, RELATION]] and not is_alike(told[r], left, steps, values):
-                return True
     for k in range(begin, end):
+        if steps[k, OP] == EXCLUDE:
+            for c in range(columns):
+                if steps[k, SLOTS + c] >= 0 and is_given(begin + steps[k, FIRST], c, steps, values, told, first, size):
+                    return True
         column = steps[k, COLUMN] if steps[k, OP] == SAME else column
         if steps[k, OP] != DESCRIBE or steps[k, SINGLE] == 1:
             continue
         for r in range(first, first + size):
             marks = told[r, columns]
-            few = marks & TOLD_GONE != 0 or (marks & TOLD_ALONE != 0 and op != EXIST)
-            if few and words_include(told[r], k, steps, values):
+            where = told[r, columns + 1] if marks & TOLD_GONE != 0 else -1
+            here = where < 0 or (steps[k, RELATION] >= 0 and values[steps[k, RELATION]] == where)
+            if here and marks & (TOLD_GONE | TOLD_ALONE) != 0 and words_include(told[r], k, -1, steps, values):
+                return True
+            if marks & TOLD_NAMED != 0 and op != EXIST and names_new_thing(told[r], k, begin, steps, values):
                 return True
         for i in range(begin, k):
             alone = steps[i, OP] == DESCRIBE and steps[i, SINGLE] == 1 and steps[i, RELATION] < 0
@@ -713,6 +780,13 @@ def is_told(begin, end, steps, values, register, offers, told, first, size):
                 if c == column or (steps[k, OP] == DESCRIBE and slot >= 0 and values[slot] >= 0):
                     return True
     return False
+
+
+@exact_inline
+def names_new_thing(row, k, begin, steps, values):
+    """Whether things, wherever they are, are described nearly as in full as the row of an action's words is."""
+    bare = steps[k, RELATION] < 0 and steps[begin + steps[k, FIRST], OP] == SCENE
+    return bare and count_words(k, steps, values) > SURE and row_includes(row, k, steps, values)
 
 
 @exact_inline
@@ -751,6 +825,8 @@ def has_told_twin(begin, end, steps, values, told, first, size):
         if steps[k, OP] != SAME:
             continue
         one, column = begin + steps[k, FIRST], steps[k, COLUMN]
+        if is_given(one, column, steps, values, told, first, size):
+            return True
         named = is_named(one, column, -1, begin, steps, values, told, first, size)
         for r in range(first, first + size):
             if not is_alike(told[r], one, steps, values):
@@ -871,7 +947,8 @@ def leaves_one_value(column, told, first, size, columns):
         rest = 0
         for c in range(columns):
             rest += c != column and told[r, c] >= 0
-        if told[r, columns] & TOLD_GONE != 0 and rest == 0 and told[r, column] >= 0:
+        everywhere = told[r, columns] & TOLD_GONE != 0 and told[r, columns + 1] < 0
+        if everywhere and rest == 0 and told[r, column] >= 0:
             return True
     return False
 
@@ -883,7 +960,8 @@ def draw_outcome_description(
     """As `describe`, but three times of four of what an action touched, as it was or as it would be.
 
     That are `size` rows of `looks` from `first` on; of none, it is of anything. A description that fits too
-    many, where one is meant, or says too little is made longer.
+    many, where one is meant, or says too little is made longer, but not by a word after which the relation rules
+    nothing out.
     """
     dice = draw_bits(state)
     fits = everything
@@ -907,7 +985,7 @@ def draw_outcome_description(
         if source == ZERO:
             return False
         thing = pick_member(state, source)
-    single = steps[k, SINGLE] == 1
+    single, related = steps[k, SINGLE] == 1, steps[k, RELATION] >= 0
     for i in range(columns):
         chosen[i] = EMPTY_SLOT
     c: Any = np.int64(dice >> np.uint64(32)) & 3
@@ -920,42 +998,32 @@ def draw_outcome_description(
             continue
         if i >= columns and said >= steps[k, NEEDS] and (not single or is_single(among & fits)):
             break
-        chosen[c] = looks[thing, c] if touched else codes[thing, c]
+        code = looks[thing, c] if touched else codes[thing, c]
         if c == changed:
-            chosen[c] = offers[c, 1 + draw_below(state, offers[c, 0])]
-        fits &= sets[chosen[c]]
+            code = offers[c, 1 + draw_below(state, offers[c, 0])]
+        if related and fits & sets[code] & ~among == ZERO:
+            continue
+        chosen[c] = code
+        fits &= sets[code]
         said += 1
     found = among & fits
     if said < steps[k, NEEDS] or empty != (found == ZERO):
         return False
-    if steps[k, RELATION] >= 0 and found == fits:  # the relation rules nothing out
+    if related and found == fits:
         return False
     return not single or is_single(found)
 
 
 @exact_inline
-def draw_known_relation(slot, values, knows, s, state):
-    """A relation for the slot: the one it holds, or a random one that the scene knows, as all know some."""
-    if values[slot] >= 0:
-        return values[slot]
-    size = 0
-    for relation in range(knows.shape[1]):
-        size += knows[s, relation]
-    left = draw_below(state, size)
-    for relation in range(knows.shape[1]):
-        if knows[s, relation]:
-            if left == 0:
-                return relation
-            left -= 1
-    return 0
-
-
-@exact_inline
 def fill_outcome_template(
-    begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets, codes, knows, s,
-    looks, first, mine, others, offers, covers, value_of, state,
+    begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets, codes, known,
+    looks, first, mine, others, offers, covers, value_of, state, unsure, before, again, scenes,
 ):  # fmt: skip
-    """As `filled`, with descriptions in turn of what one action touched and another, or of anything."""
+    """As `filled`, with descriptions in turn of what one action touched and another, or of anything.
+
+    Relations are drawn from the `known` ones. None is of one thing by a relation that a free place decides: `unsure`
+    are, for each relation to each object, those for which it does. There is an answer in the scene `before`, if not −1.
+    """
     terms = len(value_of)
     second = draw_below(state, 2)
     for k in range(begin, end):
@@ -966,12 +1034,21 @@ def fill_outcome_template(
             among, relation, found = a, np.int64(-1), False
             for _ in range(FEW_TRIES):
                 if slot >= 0:
-                    relation = draw_known_relation(slot, values, knows, s, state)
+                    relation = values[slot] if values[slot] >= 0 else known[draw_below(state, len(known))]
                     among = select_related(a, relation, sets, terms)
+                    if among == ZERO and steps[k, EMPTY] == 0:
+                        continue
                 found = draw_outcome_description(
                     k, steps, values, chosen, among, sets[terms + ALL_OBJECTS], sets, codes,
                     looks, first + mine * second, others if second else mine, offers, state,
                 )  # fmt: skip
+                if found and slot >= 0 and steps[k, SINGLE] == 1:
+                    open_to = unsure[WORD * relation + np.int64(find_lowest_bit(a))]
+                    for c in range(steps.shape[1] - SLOTS):
+                        at = steps[k, SLOTS + c]
+                        code = -1 if at < 0 else chosen[c] if values[at] == OPEN_SLOT else values[at]
+                        open_to = open_to & sets[code] if code >= 0 else open_to
+                    found = open_to == ZERO
                 if found:
                     break
             if not found:
@@ -983,12 +1060,19 @@ def fill_outcome_template(
                 if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
                     values[steps[k, SLOTS + c]] = chosen[c]
         elif op == RELATE:
-            values[slot] = draw_known_relation(slot, values, knows, s, state)
+            values[slot] = values[slot] if values[slot] >= 0 else known[draw_below(state, len(known))]
         if not complete_step(
             k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, codes, covers,
             value_of, state,
         ):  # fmt: skip
             return False
+        if before >= 0:
+            if slot >= 0 and not scenes[2][before, values[slot]]:
+                return False
+            fine, out = run_step(k, steps, values, again, False, scenes[0][before], scenes[1][before], value_of)
+            if not fine:
+                return False
+            again[k - begin] = out
     return True
 
 
@@ -1033,6 +1117,7 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
         np.zeros(steps.shape[1] - SLOTS, np.int64), np.zeros(counts.shape[1], np.int64),
         np.zeros(initial.shape[1], np.int64), np.zeros(templates, np.int64), np.zeros(per_job, np.uint64),
         np.zeros((3, slots), np.int64), refused.copy(), np.zeros(1, np.uint64),
+        np.zeros(scenes[2].shape[1] * WORD, np.uint64), np.zeros(scenes[2].shape[1], np.int64),
     )  # fmt: skip
     total = np.int64(0)  # a bare 0 has a type of its own: what it is passed to would be compiled for both
     for j in range(len(jobs)):
@@ -1054,12 +1139,22 @@ def search_outcome_job(
     all_sets, all_codes, knows = scenes
     offers, covers, value_of = words
     job_out, template_out, answer_out, values_out, wording_out, refused_out, defined_out = found
-    register, again, place, chosen, ordered, values, order, known, per_slot_state, reported, state = scratch
-    room, turns, idle = per_slot_state
+    register, again, place, chosen, ordered, values, order, known, of_slots, reported, state, unsure, numbers = scratch
+    room, turns, idle = of_slots
     templates = len(start) - 1
     s, places, without, lacking, placed, by_place, look, mine, others, tells, tell = jobs[j]
     sets, codes = all_sets[s], all_codes[s]
     state[0] = seeds[j]
+    size = 0
+    for relation in range(len(numbers)):
+        numbers[size] = relation
+        size += knows[s, relation]
+    relations = numbers[:size]
+    rows = len(value_of) + EXTRA + ROWS
+    for i in range(len(unsure)):
+        unsure[i] = ZERO
+        for w in range(s + 1, s + 1 + places):
+            unsure[i] |= all_sets[w, rows + i] ^ sets[rows + i]
     order_templates(order, uses, state)
     made = 0
     for slot in range(slots):
@@ -1084,6 +1179,7 @@ def search_outcome_job(
             uses[t] += 1
             more = 1 + 3 * (turn // templates)
             before = idle[slot]
+            must_be_known = defined == 2 or (preferred and 6 * turn < (3 if strict else 4) * templates)
             for _ in range(more * attempts):
                 if idle[slot] - before > more * patience:
                     break
@@ -1091,8 +1187,8 @@ def search_outcome_job(
                     values[i] = initial[t, i]
                 if not fill_outcome_template(
                     start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
-                    values, chosen, register, sets, codes, knows, s, looks, look, mine, others, offers,
-                    covers, value_of, state,
+                    values, chosen, register, sets, codes, relations, looks, look, mine, others, offers,
+                    covers, value_of, state, unsure, without if must_be_known else -1, again, scenes,
                 ):  # fmt: skip
                     continue
                 last = start[t + 1] - 1
@@ -1118,12 +1214,7 @@ def search_outcome_job(
                     idle[slot] += 1
                     continue
                 if is_told(start[t], start[t + 1], steps, values, register, offers, told, tells, tell):
-                    continue
-                must_be_known = defined == 2 or (preferred and 3 * turn < 2 * templates)
-                if must_be_known and not is_defined(
-                    without, start[t], start[t + 1], steps, values, again, all_sets, all_codes, knows, value_of
-                ):
-                    idle[slot] += defined - 1
+                    idle[slot] += 1
                     continue
                 if is_degenerate(start[t], start[t + 1], steps, values, register, again, sets, codes, value_of):
                     continue

@@ -126,6 +126,7 @@ MANNERS = ("imperative", "passive", "person")
 RELATIONS = word_table("actions", "relations")
 LOOKS = word_table("actions", "looks")  # materials, where an adjective is wanted
 NEW_ONE = "the new"  # before the noun that a new object was called by
+ALL = "all"  # what is before the nouns of several things
 LONGER = 1  # words that one of two actions may be longer than its shortest wording
 THEN = ("; then ", ", and then ")
 
@@ -167,7 +168,7 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
     return ActionText(capitalize_first(text) + ".", " and then ".join(clauses), " + ".join(wordings))
 
 
-KnownWords = dict[Pairs | str, str]  # how a text calls what it speaks of again, and by NEW_ONE the noun of a new object
+KnownWords = dict[Pairs | str, str]  # how a text calls what it speaks of again; of a new object, the noun, by NEW_ONE
 
 
 def word_reference(ref: ObjectReference | None, dice: RandomChoices, known: KnownWords) -> str:
@@ -179,8 +180,9 @@ def word_reference(ref: ObjectReference | None, dice: RandomChoices, known: Know
         if ref.pairs not in known:
             known[ref.pairs] = f"the {word_description(ref.pairs, dice)}"
         return known[ref.pairs]
-    start = dice.pick(("all ", "all the ", "all of the ")) if ref.many else "the "
-    phrase = start + word_description(ref.pairs, dice, several=ref.many)
+    if ref.many and ALL not in known:
+        known[ALL] = dice.pick(("all ", "all the ", "all of the "))
+    phrase = (known[ALL] if ref.many else "the ") + word_description(ref.pairs, dice, several=ref.many)
     if ref.anchor is None:
         return phrase
     link = "that are" if ref.many else "that is"

@@ -24,8 +24,9 @@ SECOND_TRIES = 4  # second actions proposed after one first
 IT = "it"
 NO_EDITS: Ints = np.empty((0, 0), np.int64)
 # What an action's words are of: something there, nothing any more, no other thing; what a thing looked like that is
-# gone or changed, before a row with how it looks now and one with its words; what the thing of the row before is like.
-NAMED, GONE, ALONE, LOST, COPIED = 1, 2, 4, 8, 16
+# gone or changed, before a row with how it looks now and one with its words; what the thing of the row before is like;
+# all of whose things are what the row after it says.
+NAMED, GONE, ALONE, LOST, COPIED, EVERY = 1, 2, 4, 8, 16, 32
 TOLD_WIDTH = len(COLUMN) + 2  # codes of values, marks, how the thing stands to another one that is named
 
 
@@ -186,14 +187,16 @@ def list_told_rows(done: _AppliedAction, first: HypotheticalAction) -> list[list
     if (old := action.subject) is not None:
         changed = dict(action.changes)
         if action.op != "remove":
+            if old.many and not old.anchor and not changed.keys() & dict(old.pairs).keys():
+                tell(old.pairs, EVERY)
             tell((*_leave_out(_list_said(old, first), *changed), *action.changes), NAMED, there)
         if not old.many and action.op in ("remove", "change"):
             rows.append([*done.before.codes[old.index].tolist(), LOST, -1])
             stays = action.op == "change"
             rows.append([*(done.after.codes[old.index].tolist() if stays else [-1] * len(COLUMN)), 0, -1])
             tell(old.pairs, 0)
-        if old.anchor is None and (action.op == "remove" or changed.keys() & dict(old.pairs).keys()):
-            tell(old.pairs, GONE)
+        if action.op == "remove" or changed.keys() & dict(old.pairs).keys():
+            tell(old.pairs, GONE, RELATIONS.index(old.relation) if old.relation else -1)
         elif old.anchor is None and not old.many:
             tell(old.pairs, ALONE)
     return rows
@@ -233,11 +236,12 @@ def word_hypothesis(before: InitialScene, hypothesis: Hypothesis, dice: RandomCh
 
 
 def undoes_first(first: HypotheticalAction, second: HypotheticalAction, size: int) -> bool:
-    """Whether the second action takes away just what the first one added, changed or moved."""
-    if second.op != "remove" or second.subject is None or second.subject.many:
+    """Whether the second action takes away what the first one added, changed or moved, or does otherwise with it."""
+    if second.subject is None or second.subject.many or first.op == "remove":
         return False
     touched = 1 << (size - 1) if first.new is not None else first.subject.mask if first.subject else 0
-    return first.op != "remove" and bool(touched & second.subject.mask)
+    again = second.op == "remove" or (first.relation and second.relation) or (first.new and not first.new.source)
+    return bool(again and touched & second.subject.mask)
 
 
 def ignore_first(first: HypotheticalAction, second: HypotheticalAction) -> HypotheticalAction:
@@ -270,25 +274,22 @@ def _resolve_action(view: ReferableScene, action: HypotheticalAction) -> Hypothe
 def _refer_in_context(
     first: HypotheticalAction, second: HypotheticalAction, before: ReferableScene, view: ReferableScene
 ) -> HypotheticalAction | None:
-    """The second action, in which what the first spoke of is called it, the new one, or the very same; else None.
+    """The second action, in which what the first was about is called it or the new one; else None.
 
     `view` is the scene after the first action; one that takes things away speaks of nothing that is still there. No
-    words are used that were true of what it took away or changed.
+    words are used that were true of what it took away or changed, and nothing else is spoken of again.
     """
     lost = first.subject.mask if first.subject and not first.subject.many and first.op in ("remove", "change") else 0
-    spoken = {ref.mask: ref for ref in list_references(first) if not ref.many} if first.op != "remove" else {}
+    spoken = [ref.mask for ref in list_references(first) if not ref.many] if first.op != "remove" else []
 
     def reword_reference(ref: ObjectReference) -> ObjectReference | None:
         if ref.many:
             return ref
         if first.new is not None and ref.index == view.size - 1:
             return replace(ref, words="the copy" if first.form.endswith("copy") else NEW_ONE)
-        same = spoken.get(ref.mask)
-        if same is None:
+        if ref.mask not in spoken:
             return None if before.find_matching(ref.pairs) & lost else ref
-        if first.op == "change" and ref is second.subject:
-            return replace(ref, words=IT)
-        return replace(ref, pairs=same.pairs) if view.find_matching(same.pairs) == ref.mask else None
+        return replace(ref, words=IT) if first.op == "change" and ref is second.subject else None
 
     new = second.new
     refs = (second.subject, second.anchor, new.source if new else None)

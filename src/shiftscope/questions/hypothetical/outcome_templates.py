@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...english.word_lists import word_table
 from ...schema import Schema
 from ...schemas.clevr import SCHEMA
-from ..clevr.template import NAMED, Template, check_template
+from ..clevr.template import NAMED, NOUN, Template, check_template
 from ..clevr.templates import TemplateBuilder, fill_texts
 from .scene_arrays import RELATIONS
 
@@ -25,7 +25,7 @@ LOGIC_SLOTS = (
     *(("not", kind) for kind in ("query_attribute", "compare_integer", "count", "exist")),
 )
 ATTRIBUTES = tuple(a.name for a in SCHEMA.attributes)
-HOPS = ((0, 1), (1, 2), (2, 5), (3, 5))  # relations that lead to what is asked about, and weight
+HOPS = ((0, 1), (1, 3), (2, 5), (3, 3))  # relations that lead to what is asked about, and weight
 # Two attributes of one part of speech: yellow or small, balls or cubes.
 ALTERNATIVES = (*combinations(("size", "color", "material"), 2), ("color", "color"), ("shape", "shape"))
 TEXTS = {
@@ -188,8 +188,10 @@ def _list_comparisons() -> Iterator[Sketch]:
 
 
 def _compare(sketch: OutcomeSketch, attribute: str, one: OutcomePhrase, two: OutcomePhrase) -> list[str]:
-    """Whether two things have the same value; neither is what the other is pointed out by."""
+    """Whether two things have the same value; neither is what the other is pointed out by, nor is that one thing."""
     sketch.require_different(one.node, two.node)
+    if one.anchor is not None and two.anchor is not None:
+        sketch.require_different(one.anchor.node, two.anchor.node)
     for here, there in ((one, two), (two, one)):
         if here.anchor is not None:
             sketch.require_different(here.anchor.node, there.node)
@@ -303,6 +305,8 @@ def _list_or() -> Iterator[Sketch]:
         kinds = [sketch.count_description() for _ in range(2)]
         nodes = [sketch.describe("filter", number, place.node) for number in kinds]
         sketch.require_apart(*nodes)
+        for node in nodes:  # no things that are large things
+            sketch.require(NOUN, node)
         sketch.add_node("count", sketch.add_node("union", *nodes))
         words = {"A": f"{{{kinds[0]}s}}", "B": f"{{{kinds[1]}s}}"}
         yield "", "or", "count", sketch, _fill(TEXTS["or"]["count things"], place, **words), 2

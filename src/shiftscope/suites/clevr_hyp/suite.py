@@ -175,7 +175,8 @@ def format_statistics(dataset: Dataset) -> str:
         "`objects` is how many an image has on average, `words` how many a text has; an action counts once "
         "per image. " + BEFORE + "The last column is about actions that leave a place open: of the questions kept and "
         "those tried before them in the same search that differ in nothing else, the share refused because their "
-        "answer depends on the place taken. It is empty where only one place was looked at.",
+        "answer depends on the place taken; a thing that is the one meant at some places only is never pointed out. "
+        "The column is empty where only one place was looked at.",
     ]
     lines += list_shortages(found)
     for title, name in DISTRIBUTIONS:
