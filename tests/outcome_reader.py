@@ -160,8 +160,8 @@ class OutcomeReader(ProgramBuilder):
                 how = "exist" if found["how"].lower() == "would" else "count"
                 return self.end(how, self.same(found["a"], found["X"], found["T"] or "things"))
         found = re.fullmatch(
-            f"(?:find|look at|consider) (?P<X>the .+)[;.] (?P<how>{MANY}|would) (?:any )?(?:other )?(?P<T>{NOUN}) "
-            f"(?P<P>{FAR}?)(?: would)? {alike}",
+            f"(?:find|look at|consider|think of) (?P<X>the .+)[;.] (?P<how>{MANY}|would) (?:any )?(?:other )?(?P<T>{NOUN}) "
+            f"(?:with|made of) the same {A} as it(?: would)? be (?P<P>{FAR})",
             text,
             re.IGNORECASE,
         )

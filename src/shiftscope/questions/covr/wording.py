@@ -139,6 +139,11 @@ def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     return not (into and (doing == doing_too or not doing or not doing_too))
 
 
+def is_bare_place(relation: str) -> bool:
+    """Whether it says where one is and nothing that one does."""
+    return not _split_predicate(phrases.require_predicate(relation))[0]
+
+
 def _split_predicate(predicate: RelationPredicate) -> tuple[str, str]:
     """What one is doing, and where: "sitting", "on"."""
     head, _, rest = predicate.write_reduced().partition(" ")

@@ -20,6 +20,7 @@ from ..wording import (
     ask_either_relation,
     has_alternatives,
     is_ambiguous,
+    is_bare_place,
     phrase_clearly,
 )
 
@@ -46,6 +47,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         if not contexts:
             continue
         this, that = dice.shuffle([link.relation, other])
+        if is_bare_place(case.spell_word(that)):  # on a skateboard or holding it, not holding a skateboard or on it
+            this, that = that, this
         builder = case.make_program_builder()
         one, others = builder.find_unique(thing), builder.find_described(link.thing)
         builder.put("choose_relation", one, others, words=(this, that, "object"))

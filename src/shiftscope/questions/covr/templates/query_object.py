@@ -36,6 +36,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         predicate = require_predicate(relation)
         if is_ground(spelled.name, predicate) or predicate.rest.startswith(ASIDE):
             continue
+        if predicate.write_reduced() == "on" and is_person(spelled.name):  # what is he on
+            continue
         sets = find_references(case, thing, branch.thing, branch.nodes, dice)
         words = {word for kind, name in thing.nodes() if kind == "object" for word in name.split()}
         named = words.union(map(plural, words))  # the red car is next to another car, the ceiling fan on the ceiling
