@@ -26,11 +26,11 @@ def pytest_configure() -> None:
     os.environ.pop("COLUMNS", None)  # which xdist sets for its workers; a pipe has no edge
 
 
-FIRST = ("e2e/test_make.py", "unit/scene_graph", "unit/lang", "unit/metrics", "unit/formats", "unit/english", "e2e", "")
+FIRST = ("e2e/test_make.py", "unit/scene_graph", "unit/questions/hypothetical", "unit/lang", "e2e", "unit/formats", "")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with files that compile different kernels: two workers then do not compile the same ones at once."""
+    """Start with files that compile different kernels, and long ones: then no worker waits for the other at the end."""
     tests = Path(__file__).parent
     names = {item: item.path.relative_to(tests).as_posix() for item in items}
     items.sort(key=lambda item: next(k for k, start in enumerate(FIRST) if names[item].startswith(start)))
