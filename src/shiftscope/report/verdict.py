@@ -3,17 +3,19 @@
 Pure data, from which the page, the terminal and JSON are made. Points are shares of 1: a drop of 0.12 is 12 points.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+
 from ..errors import UserError
 from ..metrics.attribution import TOTAL, measure, measure_drop
 from ..metrics.intervals import FEW_SCENES
 from ..metrics.significance import POWER, PairedTest
-from ..result import CONDITIONS, Score
+from ..result import AS_IS, CONDITIONS, RunRecords, Score
 from .drops import RunShift, find_shifts
 from .measure import SIGNIFICANCE, correct_p_values, drop_variants, pool_runs, read_conditions
 from .number_format import count_noun, format_p, format_percent, format_points
@@ -23,15 +25,17 @@ from .sections.worst_slices import WorstSlice, describe_slice, search_slices
 
 MOST_SLICES = 3
 TEST_FACTS = ("test", "factor", "level", "variant")  # a slice by these alone is a factor by another name
+PRIOR = "language_prior"
 STAGES = {  # as the attribution calls them → as a reader does
     "parsing": "reading the question",
     "perception": "seeing",
     "reasoning": "reasoning",
     "format": "answer format",
-    "language_prior": "guessing without the image",
+    PRIOR: "guessing without the image",
     "no_reply": "no response",
     "unexplained": "not told apart",
 }
+SENSELESS = ("blind", "other_image")  # conditions under which an answer can only be a guess
 TELLING = ("scene_text", "program_text")  # conditions without which seeing, reading and reasoning are one
 
 
@@ -81,6 +85,7 @@ class StageLoss:
     n: int  # questions that were run under several conditions
     stages: tuple[StageShare, ...]
     lacking: tuple[str, ...] = ()  # conditions that would tell more
+    prior: float | None = None  # points of answers that stay the same without the right image
 
     @property
     def main(self) -> StageShare | None:
@@ -180,30 +185,50 @@ def _attribute_loss(worst: RunShift | None, sure: bool, runs: Iterable[ReportRun
         pair = (worst.base, worst.shifted)
         if len(set.intersection(*map(_list_conditions, pair))) > 1:
             with suppress(UserError):  # no question was run as is
-                scores = measure_drop(*map(read_conditions, reversed(pair)))
-                loss = _build_loss(scores, worst.base.test, worst.shifted.test, pair)
+                base, shifted = map(read_conditions, pair)
+                loss = _build_loss(
+                    lambda only: measure_drop(_drop_contrasts(shifted, only), _drop_contrasts(base, only)),
+                    *(worst.base.test, worst.shifted.test, pair),
+                )
                 if loss.main is not None:
                     return loss
     several = [run for run in runs if len(_list_conditions(run)) > 1]
     if not several:
         return None
+    tests = list(dict.fromkeys(run.test for run in several))
     whole = pool_runs([replace(run, records=read_conditions(run), seeds=()) for run in several])
     with suppress(UserError):
-        return _build_loss(measure(whole.records), "", whole.test, several)
+        named = ", ".join(tests) if len(tests) < 4 else count_noun(len(tests), "test")
+        return _build_loss(lambda only: measure(_drop_contrasts(whole.records, only)), "", named, several)
     return None
+
+
+def _drop_contrasts(records: RunRecords, only: Collection[str]) -> RunRecords:
+    """The rows under these conditions."""
+    return records.take(np.logical_or.reduce([records.condition.equals(c) for c in only]))
 
 
 def _list_conditions(run: ReportRun) -> set[str]:
     return set(run.conditions) & set(CONDITIONS)
 
 
-def _build_loss(scores: Iterable[Score], base: str, test: str, runs: Sequence[ReportRun]) -> StageLoss:
-    by_stage = {str(dict(s.slice)["stage"]): s for s in scores}
+def _build_loss(
+    measure_under: Callable[[Collection[str]], Iterable[Score]], base: str, test: str, runs: Sequence[ReportRun]
+) -> StageLoss:
+    """The loss by stages as measured under some of the conditions.
+
+    That an answer stays the same without the right image often is chance, and does not say which stage went wrong: it
+    is told beside the stages where these are known.
+    """
+    lacking = tuple(c for c in TELLING if any(c not in run.conditions for run in runs))
+    by_stage = {str(dict(s.slice)["stage"]): s for s in measure_under(CONDITIONS)}
+    prior = by_stage[PRIOR].value if any(c in run.conditions for c in SENSELESS for run in runs) else None
+    if not lacking:
+        by_stage = {str(dict(s.slice)["stage"]): s for s in measure_under((AS_IS, *TELLING))}
     total = by_stage.pop(TOTAL)
     shares = [StageShare(STAGES[name], s.value or 0.0, s.low, s.high) for name, s in by_stage.items() if s.value]
-    lacking = tuple(c for c in TELLING if any(c not in run.conditions for run in runs))
     ranked = sorted(shares, key=lambda s: -s.points)
-    return StageLoss(base, test, total.value or 0.0, total.n, tuple(ranked), lacking)
+    return StageLoss(base, test, total.value or 0.0, total.n, tuple(ranked), lacking, prior)
 
 
 def _list_commands(worst: RunShift | None, runs: Iterable[ReportRun]) -> Iterable[str]:
@@ -274,7 +299,10 @@ def spell_stage(verdict: Verdict) -> str:
         return f"{what}, {format_percent(loss.points)} points, no stage can be named{told}."
     lost = "is lost" if loss.base else "goes wrong"
     points = f"{format_percent(loss.main.points)} of {format_percent(loss.points)} points"
-    return f"{what}, most {lost} in {loss.main.stage}: {points} ({listed}; {count_noun(loss.n, 'question')})."
+    said = f"{what}, most {lost} in {loss.main.stage}: {points} ({listed}; {count_noun(loss.n, 'question')})."
+    if loss.prior and loss.prior > 0 and not loss.lacking:
+        said += f" {format_percent(loss.prior)} points are answers that stay the same without the right image."
+    return said
 
 
 def spell_slices(verdict: Verdict) -> str:

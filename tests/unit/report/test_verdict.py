@@ -4,12 +4,16 @@ import json
 import math
 from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 from test_factors import answers, of, questions
 
 import store_toys
-from report_toys import asked, body, log, study
-from shiftscope.metrics.significance import PairedTest, add_seed_variance
+from report_toys import asked, body, log, right, study
+from shiftscope import rng
+from shiftscope.metrics.intervals import SceneClusters
+from shiftscope.metrics.significance import PairedTest, add_seed_variance, compare_models, run_paired_test
+from shiftscope.report.measure import compute_p_value
 from shiftscope.report.mentions import list_mentions, list_vocabulary
 from shiftscope.report.run_page import build_report
 from shiftscope.report.sections.worst_slices import WorstSlice, describe_slice
@@ -266,3 +270,87 @@ def test_a_model_that_fails_on_a_word_is_found_out(tmp_path):
     spec = {"model": "film", "data": str(dataset.folder), "split": "test"}
     verdict = find_verdict(study(RunLog(tuple(spec.items()), records_of(rows))), "film")
     assert any("that mention red" in describe_slice(one) for one in verdict.slices)
+
+
+def seeded(model, *rights):
+    """A model asked 200 questions about 50 scenes under several seeds: right about so many of them."""
+    many = [asked(f"q{k}", "yes", f"s{k // 4}", kind="exist" if k % 2 else "count") for k in range(200)]
+    return [log(right(n, many), model=model, seed=k) for k, n in enumerate(rights)]
+
+
+def test_models_of_several_seeds_are_tested_over_seeds_and_scenes():
+    steady = study(*seeded("a", 190, 190, 190), *seeded("b", 150, 150, 150))
+    unsteady = study(*seeded("a", 190, 190, 190), *seeded("b", 190, 190, 70))
+    one, two = (compute_p_value(*made.runs) for made in (steady, unsteady))
+    assert one == compare_models(seeded("a", 190)[0].records, seeded("b", 150)[0].records).p
+    assert one < 0.001 < 0.05 < two  # the same mean, but for one seed
+    shown = body("headline", unsteady)
+    assert "its p-values are over seeds and scenes" in shown
+    assert 'class="mark-worse" title="significantly lower"' in body("headline", steady)
+    by_type = body("headline", steady).partition("Accuracy by question type")[2]
+    assert by_type.count("significantly lower") >= 2  # both types, tested over seeds too
+
+
+def test_the_interval_over_seeds_covers():
+    """Seeds and scenes both vary: of simulated differences, about 95% of the intervals hold the true one."""
+    random = rng.derive("test", "seeds")
+    held, runs, scenes, seeds = 0, 200, 60, 4
+    for _ in range(runs):
+        place = random.normal(0, 0.15, scenes)  # how a scene moves the drop
+        moved = random.normal(0, 0.04, seeds)  # how a seed does
+        rates = np.clip(0.2 + place[None, :] + moved[:, None], -1, 1)
+        lost = random.random((seeds, scenes, 5)) < np.abs(rates)[:, :, None]
+        change = lost * np.sign(rates)[:, :, None]
+        clusters = SceneClusters(np.tile(np.repeat(np.arange(scenes), 5), seeds))
+        test = run_paired_test(np.maximum(change, 0).ravel(), np.maximum(-change, 0).ravel(), clusters)
+        made = add_seed_variance(test, [change.mean(axis=(1, 2)).tolist()])
+        held += made.low <= 0.2 <= made.high
+    assert held / runs >= 0.94
+
+
+def test_trainings_that_differ_in_the_seed_alone_are_one_model():
+    def trained(folder, weights, seed, recipe="r", **more):
+        training = {"seed": seed, "id": recipe}
+        return log(right(5), model=f"p_nsvqa:{folder}", weights=weights, training=training, seed=0, **more)
+
+    made = study(trained("a", "1", 0), trained("b", "2", 1))
+    assert made.contenders == ("p_nsvqa",)
+    assert [one.seed for one in made.runs[0].seeds] == ["0 of training 0", "0 of training 1"]
+    other = study(trained("a", "1", 0), trained("b", "2", 1, recipe="another"))
+    assert other.contenders == ("p_nsvqa:a", "p_nsvqa:b")
+    assert study(trained("a", "1", 0), trained("b", "2", 0)).contenders == ("p_nsvqa:a", "p_nsvqa:b")
+
+
+def test_a_model_trained_on_two_variants_is_judged_where_it_was_trained():
+    made = study(
+        *(
+            log(
+                answers(questions("" if at == "default" else at, "visual", twins=at != "default"), share),
+                trained_on=trained,
+                variant=at,
+                data_id=at,
+                lineage=(at, "default"),
+            )
+            for trained, at, share in (
+                *(("default", "default", 0.9), ("default", "hard", 0.3)),
+                *(("hard", "default", 0.8), ("hard", "hard", 0.8)),
+            )
+        )
+    )
+    assert list_judged(made) == ["toy"]
+    (worst,) = find_verdict(made, "toy").factors
+    assert worst.drop == pytest.approx(0.3)
+
+
+def test_the_commands_of_a_diagnosis_are_one(tmp_path):
+    from shiftscope.report.runs import arrange_runs
+    from shiftscope.report.sections.reproduce import list_commands
+
+    folder = tmp_path / "mine"
+    (folder / "runs").mkdir(parents=True)
+    (folder / "diagnosis.json").write_text('{"budget": 500}')
+    runs = [(log(right(5), data=part, diagnostic={"part": part, "seed": 3}), folder / "runs" / part) for part in "ab"]
+    commands = list_commands(arrange_runs(runs))
+    assert [c for c in commands if c.startswith("shiftscope diagnose")] == [
+        f"shiftscope diagnose toy --budget 500 --seed 3 --out {folder}"
+    ]

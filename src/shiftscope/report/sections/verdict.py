@@ -35,7 +35,9 @@ def section(report: ReportRuns) -> Section | None:
 def _build_block(report: ReportRuns, verdict: Verdict) -> Iterator[Child]:
     yield tag("h3", render_model_name(report, verdict.contender))
     for sentence in spell_verdict(verdict):
-        yield tag("p", sentence, class_="verdict")
+        first, points, rest = sentence.partition(" points (")
+        told = [tag("b", f"{first} points"), f" ({rest}"] if points and verdict.worst else sentence
+        yield tag("p", told, class_="verdict")
     if verdict.commands:
         commands = tag("pre", "\n".join(verdict.commands), class_="commands", tabindex="0")
         yield render_details("The commands that would tell the stages apart", commands)
@@ -53,7 +55,7 @@ def _draw_factors(verdict: Verdict) -> Html:
         Dumbbell(
             name_shift(one),
             Score("accuracy", one.base_accuracy, one.n),
-            Score("accuracy", one.accuracy, one.n),
+            _build_end(one),
             f"{format_points(-one.drop)} {_format_spread(one)}".rstrip(),
         )
         for one in verdict.factors
@@ -62,6 +64,13 @@ def _draw_factors(verdict: Verdict) -> Html:
     chart = draw_dumbbells(label, rows, ends=ENDS, gap="points", width=760, left=LABELS, right=FIGURES)
     legend = render_legend([draw_legend_mark(k), name] for k, name in enumerate(ENDS))
     return render_figure("Factors by what they cost", ", accuracy in per cent", legend, chart, look="ranked")
+
+
+def _build_end(one: FactorDrop) -> Score:
+    """The accuracy under the shift, with the interval of the drop."""
+    base, ends = one.base_accuracy, (one.high, one.low)
+    low, high = (None if base is None or end is None else min(max(base - end, 0.0), 1.0) for end in ends)
+    return Score("accuracy", one.accuracy, one.n, low, high)
 
 
 def _format_spread(one: FactorDrop) -> str:
@@ -84,7 +93,7 @@ def _build_table(verdict: Verdict) -> Table:
         [
             TableCell(one.factor),
             TableCell(f"{one.base} → {one.to}"),
-            TableCell([format_points(-one.drop), WORSE if one.is_sure else None], -one.drop),
+            TableCell([format_points(-one.drop), WORSE if one.is_sure else tag("span", class_="mark-none")], -one.drop),
             TableCell(_format_ends(one), -one.drop),
             p_cell(one.p_holm),
             TableCell(format_percent(one.detectable), one.detectable),
