@@ -10,6 +10,7 @@ from ...result import Prediction
 from ...store.dataset import Example
 from ..examples import ModelAnswer, has_images, read_examples, read_predictions, render_card
 from ..markup import Html, tag
+from ..measure import spell_fact
 from ..number_format import format_count
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, select_ranked
@@ -64,7 +65,7 @@ def section(report: ReportRuns) -> Section | None:
     look = "cards many" if 2 * wide > len(cards) else "cards"
     parts = [_build_filters(report, names, kinds), tag("div", cards, class_=look, id="failure-cards")]
     lead = (
-        f"{len(cards)} of {format_count(total)} questions that some model got wrong, taken in turn from every kind, "
+        f"{len(cards)} of {format_count(total)} questions that some model got wrong, taken in turn from every type, "
         "those that most models got wrong first. A marked step of the program is one that, left out alone, "
         "gives just the wrong answer: a hint, not a proof of what the model did."
     )
@@ -130,7 +131,7 @@ def _build_filters(report: ReportRuns, names: Sequence[str], kinds: Sequence[str
     """Menus that a script shows and serves; without one they stay hidden and all cards are shown."""
     chosen = [
         ("wrong", "Wrong for", [(report.series_of(n), n) for n in names]),
-        ("kind", "Kind", list(enumerate(kinds))),
+        ("kind", "Question type", list(enumerate(map(spell_fact, kinds)))),
     ]
     menus = [
         tag(
