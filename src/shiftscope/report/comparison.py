@@ -9,6 +9,7 @@ from ..run.compare import AccuracyChange, Comparison, PartingExample
 from .number_format import count_noun, format_p, format_percent, format_points
 
 GROUPS = {"overall": "", "kind": "question type", "answer": "answer:"}  # else by their own names
+MOST_LISTED = 5  # parts in a sentence; the table has all
 RULE = (
     "A drop is sure where the upper end of the 95% interval of the change lies below the threshold and the permutation "
     "test by scene against the threshold has one-sided p < 0.025: of all questions as it is, of factors and slices "
@@ -18,7 +19,7 @@ RULE = (
 
 def label_change(one: AccuracyChange) -> str:
     """What part of the questions it is about: factor hard, question type count."""
-    return f"{GROUPS.get(one.group, one.group)} {one.name}".strip()
+    return f"{GROUPS.get(one.group, one.group)} {one.name}".strip().replace("_", " ")
 
 
 def format_change(one: AccuracyChange) -> str:
@@ -68,8 +69,8 @@ def describe_verdict(of: Comparison) -> str:
     beyond = f"a drop beyond {format_percent(-of.threshold)} points" if of.threshold else "a drop"
     if not of.failing:
         return f"{beyond.replace('a drop', 'no drop', 1)} is sure; {least}"
-    listed = ", ".join(f"{label_change(one)} {format_change(one)}" for one in of.failing)
-    return f"{beyond} is sure: {listed}"
+    parts = sorted(of.failing, key=lambda one: (one is not of.overall, one.change))
+    return f"{beyond} is sure: {_list_some([f'{label_change(one)} {format_change(one)}' for one in parts])}"
 
 
 def list_directions(of: Comparison) -> list[tuple[str, str]]:
@@ -79,8 +80,14 @@ def list_directions(of: Comparison) -> list[tuple[str, str]]:
         parts = [one for one in of.changes[1:] if one.direction == direction]
         if parts:
             parts.sort(key=lambda one: one.change, reverse=direction == "better")
-            listed.append((direction, ", ".join(f"{label_change(one)} {format_points(one.change)}" for one in parts)))
+            words = [f"{label_change(one)} {format_points(one.change)}" for one in parts]
+            listed.append((direction, _list_some(words)))
     return listed
+
+
+def _list_some(words: Sequence[str]) -> str:
+    more = len(words) - MOST_LISTED
+    return ", ".join([*words[:MOST_LISTED], *([f"and {more} more"] if more > 0 else [])])
 
 
 def to_json(of: Comparison) -> dict[str, Any]:

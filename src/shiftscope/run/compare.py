@@ -129,7 +129,7 @@ def measure_change(
     p = sign_flip_test(beyond) / 2
     return AccuracyChange(
         *(group, name, test.n, test.scenes, float(first.mean()), float(second.mean())),
-        *(-test.drop, -test.high, -test.low, test.only_second, test.only_first),
+        *(0.0 - test.drop, 0.0 - test.high, 0.0 - test.low, test.only_second, test.only_first),
         *(test.p, p if beyond.sum() < 0 else 1 - p),
     )
 
@@ -145,7 +145,7 @@ def settle_changes(changes: Sequence[AccuracyChange], threshold: float | None) -
     p_drop = correct_holm({k: one.p_drop for k, one in guarded.items()})
     settled = []
     for k, one in enumerate(changes):
-        one = replace(one, p=p.get(str(k), one.p), p_drop=p_drop.get(str(k), one.p_drop))
+        one = replace(one, p=p.get(str(k)) or one.p, p_drop=p_drop.get(str(k)) or one.p_drop)  # 0 stays 0
         beyond = threshold is not None and one.high < threshold and one.p_drop < SURE
         settled.append(replace(one, fails=beyond and one.group != CONDITION and one.scenes >= FEW_SCENES))
     return tuple(settled)
@@ -188,7 +188,8 @@ def _measure_factors(pairs: PairedRows, threshold: float | None) -> Iterator[Acc
 
 
 def _measure_slices(pairs: PairedRows, by: Sequence[str], threshold: float | None) -> Iterator[AccuracyChange]:
-    """Slices with enough questions and scenes, by facts of two values at least."""
+    """Slices with enough questions and scenes, by facts of two values at least; each set of questions once."""
+    seen: set[bytes] = set()
     known = {ANSWER, *(name for part in pairs.parts for name, _ in part.facts)}
     for fact in by:
         if fact not in known:
@@ -200,8 +201,10 @@ def _measure_slices(pairs: PairedRows, by: Sequence[str], threshold: float | Non
         if not 1 < len(counts) <= MOST_VALUES:
             continue
         for value in sorted(v for v, n in counts.items() if n >= FEWEST):
-            inside = pairs.select(values == value)
-            if cluster_runs(inside.parts).count >= FEW_SCENES:
+            rows = np.equal(values, value)
+            inside = pairs.select(rows)
+            if rows.tobytes() not in seen and cluster_runs(inside.parts).count >= FEW_SCENES:
+                seen.add(rows.tobytes())
                 yield _measure(inside, fact, value, threshold)
 
 
@@ -244,10 +247,11 @@ def _describe_sides(sides: Sides, pairing: Pairing, names: tuple[str, str]) -> I
             yield f"{name} was asked {unseen:,} questions without their image, which is missing; they are left out"
     if without.any() and not without.all():
         rest = _measure(pairs.select(~without), OVERALL, "", None)
-        yield (
-            f"on the {rest.n:,} questions to which neither response failed or is missing, the change is "
-            f"{100 * rest.change:+.1f} points ({100 * rest.low:+.1f} to {100 * rest.high:+.1f})"
+        value, low, high = (
+            f"{100 * v:+.1f}".replace("-", "\N{MINUS SIGN}") for v in (rest.change, rest.low, rest.high)
         )
+        where = f"on the {rest.n:,} questions to which neither response failed or is missing"
+        yield f"{where}, the change is {value} points ({low} to {high})"
     tests = [{(run.data, str(run.spec.get("split"))): run.factor for run in side} for side in sides]
     for this, other, name in ((tests[0], tests[1], names[0]), (tests[1], tests[0], names[1])):
         alone = sorted({this[key] for key in this.keys() - other.keys()})
