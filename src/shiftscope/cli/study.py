@@ -62,7 +62,6 @@ def command(
     if not tables:
         if out is None:
             raise UserError("a study needs a folder for its weights: --out DIR")
-        from ..report.measure import has_statistics_extra
         from ..run.study.study import StudySpec
         from ..run.study.study import study as run_study
         from ..suites.study import load_study
@@ -92,9 +91,6 @@ def command(
         _refuse_foreign(out)
         for record in run_study(spec, tell=warn, bar=shard_bar):
             _print_record(record, as_json)
-        if not has_statistics_extra():
-            print("tables need scipy and statsmodels: where these are, use --tables", file=sys.stderr)
-            return
     _print_tables(suite, kept, page, out, data_version, as_json)
 
 

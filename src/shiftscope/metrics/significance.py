@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -172,12 +172,12 @@ def _scale_to_integers(sums: Floats) -> tuple[npt.NDArray[np.int64], int] | None
 
 def correct_holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
     """The p-values of several factors, corrected so that all hold at once; what has none keeps none."""
-    names = [name for name, p in p_values.items() if p is not None]
-    if not names:
-        return dict(p_values)
-    tests = _import_optional("statsmodels.stats.multitest")
-    corrected = tests.multipletests([p_values[n] for n in names], method="holm")[1]
-    return {**p_values, **{n: float(p) for n, p in zip(names, corrected, strict=True)}}
+    ordered = sorted((p, name) for name, p in p_values.items() if p is not None)
+    corrected, largest = dict(p_values), 0.0
+    for place, (p, name) in enumerate(ordered):  # never smaller than that of a stronger finding
+        largest = max(largest, min(1.0, (len(ordered) - place) * p))
+        corrected[name] = largest
+    return corrected
 
 
 def effective_sample_size(records: RunRecords) -> float:
@@ -198,8 +198,7 @@ def smallest_detectable_drop(
     between two sides of the same questions. 1 where none is detectable. Questions that share scenes are worth
     fewer: give their `effective_sample_size`.
     """
-    stats = _import_optional("scipy.stats")
-    z_test, z_power = stats.norm.ppf(0.5 + LEVEL / 2), stats.norm.ppf(power)
+    z_test, z_power = (NormalDist().inv_cdf(share) for share in (0.5 + LEVEL / 2, power))
     if n <= 0:
         return 1.0
 
@@ -217,7 +216,11 @@ def smallest_detectable_drop(
         return 1.0
     if power_shortfall(0.0) >= 0:
         return 0.0
-    return float(_import_optional("scipy.optimize").brentq(power_shortfall, 0.0, accuracy))
+    low, high = 0.0, accuracy
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if power_shortfall(middle) < 0 else (low, middle)
+    return high
 
 
 def fit_slope(records: RunRecords, level: Floats, weights: Floats | None = None) -> AccuracySlope:
@@ -255,11 +258,3 @@ def average_seeds(scores: Sequence[Score]) -> Score:
     half = student_quantile(len(values) - 1) * float(values.std(ddof=1) / len(values) ** 0.5)
     mean = float(values.mean())
     return replace(scores[0], value=none_if_nan(mean), low=mean - half, high=mean + half, scenes=None, **summed)
-
-
-def _import_optional(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        package = module.partition(".")[0]
-        raise UserError(f"this needs {package}; install it with: pip install 'shiftscope[stats]'") from None

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..columns import Column, ListColumn
-from ..errors import UserError
 from ..metrics import accuracy as accuracy_metric
 from ..metrics import significance
 from ..metrics.accuracy import score_rows
@@ -181,10 +180,7 @@ def compute_p_value(run: ReportRun, other: ReportRun) -> float | None:
 def correct_p_values(chances: Mapping[K, float | None]) -> dict[K, float]:
     """Holm's correction over all of them; what has no chance is left out."""
     keys = [key for key, p in chances.items() if p is not None]
-    try:
-        corrected = significance.correct_holm({str(k): chances[key] for k, key in enumerate(keys)}) if keys else {}
-    except UserError:  # the libraries for it are an extra: no mark rather than no page
-        return {}
+    corrected = significance.correct_holm({str(k): chances[key] for k, key in enumerate(keys)})
     return {key: p for k, key in enumerate(keys) if (p := corrected[str(k)]) is not None}
 
 
@@ -194,20 +190,8 @@ def detectable_drop(run: ReportRun) -> float | None:
     score = measure_accuracy(run)
     if score.value is None or run.seeds:
         return None
-    try:
-        least = significance.smallest_detectable_drop(significance.effective_sample_size(run.records), score.value)
-    except UserError:
-        return None
+    least = significance.smallest_detectable_drop(significance.effective_sample_size(run.records), score.value)
     return least if 0 < least < 1 else None
-
-
-def has_statistics_extra() -> bool:
-    """Whether the libraries for paired tests are installed."""
-    try:
-        significance.correct_holm({"any": 0.5})
-    except UserError:
-        return False
-    return True
 
 
 POOLED_COLUMNS = ("question", "content", "condition", "status", "reason", "twin")

@@ -15,7 +15,7 @@ from ...suites import describe_verification
 from ..audit_page import AuditEvidence
 from ..examples import has_dataset
 from ..markup import render_terms
-from ..measure import describe_metric, has_statistics_extra
+from ..measure import describe_metric
 from ..number_format import MINUS, format_percent
 from ..page import Section
 from ..runs import ReportRuns
@@ -66,9 +66,7 @@ def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
         if judge := run.log.judge:
             yield f"Judge of {run.contender} on {run.test}", f"{_describe_judge(judge)}. {texts['Judge']}"
     yield from _describe_selection(report)
-    if not has_statistics_extra():
-        yield "Significance", texts["Not tested"]
-    elif len(report.contenders) > 1 or len(report.tests) > 1:
+    if len(report.contenders) > 1 or len(report.tests) > 1:
         yield "Significance", texts["Significance"]
         yield "Detectable drop", texts["Detectable drop"]
     yield "Worst slices", texts["Worst slices"]
