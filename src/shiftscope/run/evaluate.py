@@ -7,9 +7,9 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -68,6 +68,8 @@ class RunSpec:
     learn_part: QuestionPart | None = None  # of the train split: only its questions are learned from
     allow_missing: bool = False  # ask what has no picture without it, under a condition of its own
     judge: Judge | None = None  # reads what the rules cannot
+    factor: str = ""  # what the data shift, in words a reader knows; nothing where they are a base
+    diagnostic: Mapping[str, Any] = field(default_factory=dict)  # the set this run is a part of: version, digest …
 
     def spec(self, source: QuestionSource) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
@@ -97,6 +99,8 @@ class RunSpec:
             )
         spec |= {"trained_on": self.trained_on} if self.trained_on else {}
         spec |= {"variant": self.variant} if self.variant else {}
+        spec |= {"factor": self.factor} if self.factor else {}
+        spec |= {"diagnostic": dict(self.diagnostic)} if self.diagnostic else {}
         spec |= {"joined": True} if self.joined else {}
         spec |= {"part": self.part.spec()} if self.part else {}
         spec |= {PLACES_FIELD: places} if (places := self._locate_files()) else {}
