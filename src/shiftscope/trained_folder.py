@@ -15,6 +15,7 @@ from .scene import load_schema
 from .schema import Schema
 
 MODEL_FILE = "model.json"
+TRAINING_FIELD = "training"  # of a run's spec: what `describe_training` says; the weights identify the model
 TRAINING_FOLDER = "training"  # inside it: the state of a training that is not finished
 LONGEST_ERROR = 200  # characters of what torch complains of
 
@@ -154,6 +155,13 @@ class TrainedFolder:
     def trained_on(self) -> str:
         """The data that its first part learned from, as a study calls it."""
         return str(self.about[self.parts[0]].get("trained_on", "")) if self.parts else ""
+
+    def describe_training(self) -> dict[str, Any]:
+        """The seed, and an id that trainings share which differ in the seed alone; nothing where parts differ in it."""
+        parts = [self.about[part] for part in self.parts]
+        if len({part["seed"] for part in parts}) != 1:
+            return {}
+        return {"seed": parts[0]["seed"], "id": content_id([[p["config"], p["data"], p["recipe"]] for p in parts])}
 
     def id(self) -> str:
         """The same for the same weights and fitted figures, wherever the folder stands."""

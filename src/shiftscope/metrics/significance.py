@@ -59,6 +59,8 @@ class PairedTest:
     high: float | None
     p: float | None  # two-sided, by exchanging the two answers scene by scene
     scenes: int = 0
+    first: float | None = None  # accuracy of the first
+    seeds: int = 1  # that the figures rest on; `n` counts the questions of all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,45 @@ def run_paired_test(first: npt.NDArray[Any], second: npt.NDArray[Any], scenes: S
     made = scenes.estimate_difference(first, second)
     p = sign_flip_test(scenes.sum_by_scene(change))
     up, down = int((change > 0).sum()), int((change < 0).sum())
-    return PairedTest(len(first), up, down, made.value, made.low, made.high, p, made.scenes)
+    mean = float(np.mean(first, dtype=np.float64))
+    return PairedTest(len(first), up, down, made.value, made.low, made.high, p, made.scenes, mean)
+
+
+def compare_seeds(first: Sequence[RunRecords], second: Sequence[RunRecords]) -> PairedTest:
+    """Two models, each by the mean of its seeds, on the questions that all of their runs were asked."""
+    runs = [select_base_rows(records) for records in (*first, *second)]
+    rows = find_common_rows(runs)
+    values = [score_rows(run).values[at] for run, at in zip(runs, rows, strict=True)]
+    one, two = values[: len(first)], values[len(first) :]
+    test = run_paired_test(
+        np.mean(one, axis=0), np.mean(two, axis=0), SceneClusters.from_records(runs[0].take(rows[0]))
+    )
+    return add_seed_variance(test, [[float(v.mean()) for v in side] for side in (one, two)]) if test.n else test
+
+
+def add_seed_variance(test: PairedTest, sides: Sequence[Sequence[float]]) -> PairedTest:
+    """The same difference, unsure for its seeds too: `sides` hold the figure of each seed, or of each of two models.
+
+    The variances over scenes and over seeds add up, with the degrees of freedom of Welch and Satterthwaite. A
+    side of one seed stands for itself.
+    """
+    several = [np.asarray(side, np.float64) for side in sides if len(side) > 1]
+    test = replace(test, seeds=max((len(side) for side in sides), default=1))
+    parts = [(float(side.var(ddof=1)) / len(side), len(side) - 1.0) for side in several]
+    if test.drop is None or test.low is None or test.high is None or sum(v for v, _ in parts) <= TINY**2:
+        return test
+
+    def widen(side: float) -> tuple[float, float, float]:
+        """A side of the interval, its standard error and the degrees of freedom."""
+        every = [((side / student_quantile(1e6)) ** 2, max(test.scenes - 1.0, 1.0)), *parts]
+        variance = sum(v for v, _ in every)
+        freedom = variance**2 / sum(v**2 / f for v, f in every)
+        return student_quantile(freedom) * variance**0.5, variance**0.5, freedom
+
+    below, above = widen(test.drop - test.low), widen(test.high - test.drop)
+    _, error, freedom = below if test.drop > 0 else above
+    p = max(test.p or 0.0, student_p_value(test.drop / error, freedom))
+    return replace(test, low=max(-1.0, test.drop - below[0]), high=min(1.0, test.drop + above[0]), p=p)
 
 
 def sign_flip_test(sums: Floats) -> float:

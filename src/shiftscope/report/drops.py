@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..metrics.accuracy import score_rows
-from ..metrics.intervals import RatioTerm, SceneClusters, cluster_runs
+from ..metrics.intervals import RatioTerm, cluster_runs
 from ..metrics.relative_degrade import VARIANTS
-from ..metrics.significance import PairedTest, run_paired_test
+from ..metrics.significance import PairedTest, add_seed_variance, run_paired_test
 from ..registry import SHIFTS
 from ..shift import Factor
 from .measure import reweight_question_types
@@ -30,15 +30,29 @@ class TwinRuns:
     base_rows: npt.NDArray[np.int64]
     shifted_rows: npt.NDArray[np.int64]
 
+    def list_seeds(self) -> list["TwinRuns"]:
+        """The twins of each seed that both sides have; itself where there are no seeds."""
+        if len(self.base.each) == len(self.shifted.each) == 1:
+            return [self]
+        by_seed = {run.seed: run for run in self.shifted.each}
+        both = [(run, by_seed[seed]) for run in self.base.each if (seed := run.seed) in by_seed]
+        return [one for base, shifted in both if (one := match_twins(base, shifted)) is not None] or [self]
+
     def measure_drop(self) -> PairedTest | None:
-        """The paired difference, base less shifted; a side without a response is not right."""
-        base, shifted = score_rows(self.base.records), score_rows(self.shifted.records)
-        good = base.scorable[self.base_rows] & shifted.scorable[self.shifted_rows]
-        one, two = self.base_rows[good], self.shifted_rows[good]
-        test = run_paired_test(
-            base.values[one], shifted.values[two], SceneClusters.from_records(self.base.records.take(one))
-        )
-        return test if test.n else None
+        """The paired difference, base less shifted, over all seeds; a side without a response is not right."""
+        firsts, seconds, asked = [], [], []
+        for twins in self.list_seeds():
+            base, shifted = score_rows(twins.base.records), score_rows(twins.shifted.records)
+            good = base.scorable[twins.base_rows] & shifted.scorable[twins.shifted_rows]
+            one, two = twins.base_rows[good], twins.shifted_rows[good]
+            if len(one):
+                firsts.append(base.values[one])
+                seconds.append(shifted.values[two])
+                asked.append(twins.base.records.take(one))
+        if not asked:
+            return None
+        test = run_paired_test(np.concatenate(firsts), np.concatenate(seconds), cluster_runs(asked))
+        return add_seed_variance(test, [[float((a - b).mean()) for a, b in zip(firsts, seconds, strict=True)]])
 
     def find_failing(self) -> npt.NDArray[np.int64]:
         """Which pairs are right in the base and not in the variant."""
@@ -98,6 +112,11 @@ class RunShift:
     twins: TwinRuns | None
 
     @property
+    def title(self) -> str:
+        """The factor in words."""
+        return name_factor(self.factor, self.shifted)
+
+    @property
     def to(self) -> str:
         return WITHIN if self.base is self.shifted else self.shifted.test
 
@@ -108,17 +127,20 @@ class RunShift:
 
 def measure_unpaired_drop(base: ReportRun, shifted: ReportRun) -> PairedTest | None:
     """The accuracy of the one less that of the other, over the types both have, weighted as in the base."""
-    runs = (base.records, shifted.records)
+    runs = [one.records for one in (*base.each, *shifted.each)]
     weights = reweight_question_types(runs).weights
     if not all(w.any() for w in weights):
         return None
     values = np.concatenate([score_rows(r).values for r in runs])
     every = np.concatenate(weights)
-    here = np.arange(len(values)) < len(runs[0])
+    here = np.arange(len(values)) < sum(len(one.records) for one in base.each)
     parts = [RatioTerm(values * w, w) for w in (np.where(here, every, 0), np.where(here, 0, every))]
-    difference = cluster_runs(runs).combine(parts, (1, -1))
-    n = int((weights[1] > 0).sum())
-    return PairedTest(n, 0, 0, difference.value, difference.low, difference.high, difference.p, difference.scenes)
+    made = cluster_runs(runs).combine(parts, (1, -1))
+    n = sum(int((w > 0).sum()) for w in weights[len(base.each) :])
+    first = float(parts[0].hits.sum() / parts[0].among.sum())
+    test = PairedTest(n, 0, 0, made.value, made.low, made.high, made.p, made.scenes, first)
+    means = [float(score_rows(r).values @ w / w.sum()) for r, w in zip(runs, weights, strict=True)]
+    return add_seed_variance(test, [means[: len(base.each)], means[len(base.each) :]])
 
 
 def find_shifts(report: ReportRuns) -> Iterator[RunShift]:
@@ -127,7 +149,7 @@ def find_shifts(report: ReportRuns) -> Iterator[RunShift]:
     for run in report.runs:
         twins = [one for one in find_twin_runs(report) if one.shifted is run]
         for one in twins:
-            factor = read_shared_fact(run.records.take(one.shifted_rows), "factor")
+            factor = read_shared_fact(run.records.take(one.shifted_rows), "factor") or run.factor
             shifts.append(RunShift(factor or OTHER, one.base, run, one))
         if not twins and run.factor:
             bases = [base for base in report.runs if base.training == run.training and base is not run]
@@ -139,7 +161,15 @@ def find_shifts(report: ReportRuns) -> Iterator[RunShift]:
 def find_runs_without_base(report: ReportRuns) -> list[ReportRun]:
     """Runs about a level of a factor whose base no run of that training is about."""
     shown = {id(s.shifted) for s in find_shifts(report)}
-    return [run for run in report.runs if run.factor in load_factors() and id(run) not in shown]
+    known = {*load_factors(), *(r.spec["factor"] for r in report.runs if r.spec.get("factor"))}
+    return [run for run in report.runs if run.factor in known and id(run) not in shown]
+
+
+def name_factor(factor: str, run: ReportRun) -> str:
+    """A factor in words: as a run about it says, else by its title."""
+    if named := run.spec.get("factor"):
+        return str(named)
+    return load_factors()[factor].title if factor in load_factors() else factor.capitalize()
 
 
 @cache

@@ -61,9 +61,11 @@ def concat_columns(columns: Sequence[Column]) -> Column:
 
 
 def spell_fact(value: object) -> str:
-    """A fact's value in words."""
+    """A fact's value in words: part_values.json, a file of templates, is part values."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, str):
+        return value.removesuffix(".json").replace("_", " ")
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -171,10 +173,8 @@ def measure_accuracy_by(run: ReportRun, name: str, cut: Levels) -> tuple[Score |
 
 
 def compute_p_value(run: ReportRun, other: ReportRun) -> float | None:
-    """The p-value of the difference of two runs on their common questions, not yet corrected; none of seeds."""
-    if run.seeds or other.seeds:
-        return None
-    test = significance.compare_models(run.records, other.records)
+    """The p-value of the difference of two runs on their common questions, over scenes and seeds; not yet corrected."""
+    test = significance.compare_seeds([one.records for one in run.each], [one.records for one in other.each])
     return test.p if test.n else None
 
 
@@ -249,6 +249,27 @@ def pool_runs(runs: Sequence[ReportRun]) -> ReportRun:
     return replace(runs[0], records=records, test="all tests" if len(runs) > 1 else runs[0].test, seeds=())
 
 
+def pool_seeds(runs: Sequence[ReportRun]) -> ReportRun:
+    """As `pool_runs`, with one pooled run per seed that all of these have as its seeds.
+
+    The rows are those of the first seed, where there are several.
+    """
+    by_seed = [{one.seed: one for one in run.each} for run in runs]
+    shared = [seed for seed in by_seed[0] if all(seed in known for known in by_seed)]
+    if all(len(run.each) == 1 for run in runs) or not shared:
+        return pool_runs(runs)
+    pooled = tuple(pool_runs([known[seed] for known in by_seed]) for seed in shared)
+    return replace(pooled[0], seeds=pooled if len(pooled) > 1 else ())
+
+
+def read_conditions(run: ReportRun) -> RunRecords:
+    """The rows of a run under all conditions, of all its seeds."""
+    if not run.seeds:
+        return run.log.records
+    seeds = tuple(replace(one, records=one.log.records) for one in run.seeds)
+    return pool_runs([replace(run, seeds=seeds)]).records
+
+
 def _concat_two(left: Sequence[Column], right: Sequence[Column]) -> tuple[Column, Column]:
     """Two groups of columns over one list of values, so that equal codes are equal values."""
     both = concat_columns([*left, *right])
@@ -264,7 +285,7 @@ def _concat_lists(flat: Column, parts: Sequence[ListColumn]) -> ListColumn:
 
 def _qualify_names(run: ReportRun, of_seeds: bool) -> RunRecords:
     """Its rows under names of their own; those of a seed pair with no other run's."""
-    scope = f"{run.question_set_id} {run.contender}, seed {run.spec.get('seed')}" if of_seeds else run.question_set_id
+    scope = f"{run.question_set_id} {run.contender}, seed {run.seed}" if of_seeds else run.question_set_id
     question, twin = (
         Column(tuple(f"{scope}: {name}" for name in column.values), column.codes)
         for column in (run.records.question, run.records.twin)

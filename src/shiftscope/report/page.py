@@ -12,7 +12,7 @@ The records are those of the page: ReportRuns for `report`, AuditEvidence for `a
 `study`. Tables, charts and text are drawn here.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -105,16 +105,23 @@ class WrittenPage:
 
     path: Path
     bytes: int
-    sections: tuple[tuple[str, str], ...]
+    built: tuple[tuple[str, Section], ...]
+
+    @property
+    def sections(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name, section.title) for name, section in self.built)
 
 
-def write_page(page: Page, out: Path) -> WrittenPage:
-    """Write a page whole; one that is there is replaced."""
+Render = Callable[[Page, Sequence[tuple[str, Section]]], str]
+
+
+def write_page(page: Page, out: Path, render: Render = Page.render) -> WrittenPage:
+    """Write a page whole, as HTML or as `render` makes it; one that is there is replaced."""
     refuse_folder(out)
     sections = list(page.build_sections())
-    text = encode_utf8(page.render(sections))
+    text = encode_utf8(render(page, sections))
     write_whole(out, text)
-    return WrittenPage(out, len(text), tuple((name, section.title) for name, section in sections))
+    return WrittenPage(out, len(text), tuple(sections))
 
 
 def refuse_folder(out: Path) -> None:

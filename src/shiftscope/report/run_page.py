@@ -5,21 +5,35 @@ from pathlib import Path
 
 from ..folder import lock_path
 from ..store.dataset import Dataset
+from .export import FORMATS
+from .figures import write_figures
 from .markup import tag
 from .measure import describe_metric, measure_accuracy
 from .number_format import count_noun, format_count, format_percent, format_spread
-from .page import Page, Tile, WrittenPage, refuse_folder, write_page
+from .page import Page, Render, Tile, WrittenPage, refuse_folder, write_page
 from .runs import ReportRuns, read_runs, select_ranked
 from .score_table import has_few_scenes
 
 
-def report(runs: Iterable[Path], out: Path, data: Path | None = None) -> WrittenPage:
-    """Write the page of these runs; `data` is where their dataset is now, if it has moved."""
+def report(
+    runs: Iterable[Path],
+    out: Path,
+    data: Path | None = None,
+    render: Render = FORMATS["html"],
+    figures: Path | None = None,
+) -> WrittenPage:
+    """Write the page of these runs; `data` is where their dataset is now, if it has moved.
+
+    `render` makes it in another format than HTML; with `figures` its charts are written to that folder, too.
+    """
     refuse_folder(out)
     if data is not None:
         Dataset.open(data)
     with lock_path(out):
-        return write_page(build_report(read_runs(runs, data)), out)
+        made = write_page(build_report(read_runs(runs, data)), out, render)
+    if figures is not None:
+        write_figures(made.built, figures)
+    return made
 
 
 def build_report(report: ReportRuns) -> Page:

@@ -31,7 +31,9 @@ from ..run.score import describe_sample
 from ..run.select import NAME as SELECTION
 from ..store.dataset import Dataset, data_id
 from ..store.run_log import PLACES_FIELD, read_run
+from ..trained_folder import TRAINING_FIELD
 
+TRAINED_FIELDS = ("model", "weights", "model_id")  # of a spec: in which trainings of one model differ
 TEXT, UPPER, HELD_OUT, ALL = "text_only", "iid_size", "shot", "iid"
 _ROLES = re.compile(r"(?:train_)?(text_only|iid_size|iid|(?:zero|m|\d+)_shot)")
 
@@ -91,14 +93,21 @@ class ReportRun:
         return str(self.spec.get("model") or "") in REFERENCES
 
     @property
+    def seed(self) -> str:
+        """The seed of the run, and of the training of its model where that is known; no two seeds share it."""
+        trained = _read_training(self.spec).get("seed")
+        own = "" if self.spec.get("seed") is None else str(self.spec["seed"])
+        return own if trained is None else f"{own} of training {trained}".strip()
+
+    @property
     def sample(self) -> str:
         """Which questions of the split it covers, where not all; in words."""
         return describe_sample(self.log)
 
     @property
     def factor(self) -> str:
-        """What its data differ in from their base, as all of its questions say; else nothing."""
-        return read_shared_fact(self.log.records, "factor")
+        """What its data differ in from their base, as all of its questions or its spec say; else nothing."""
+        return read_shared_fact(self.log.records, "factor") or str(self.spec.get("factor") or "")
 
     def is_base_of(self, other: ReportRun) -> bool:
         """Whether the other's data differ from this one's in one factor, and share all else."""
@@ -268,7 +277,7 @@ def _data_identity(run: ReportRun) -> str:
 
 
 def _name_tests(runs: Sequence[ReportRun]) -> list[ReportRun]:
-    """Name each test in as few words as tell it apart: the variant or folder, split, sample, parent, id.
+    """Name each test in as few words as tell it apart: the variant or folder, set, split, sample, parent, id.
 
     What is the same goes by one name, that of its first run, wherever its folder stood.
     """
@@ -280,16 +289,25 @@ def _name_tests(runs: Sequence[ReportRun]) -> list[ReportRun]:
         folder, limit = PurePath(str(run.spec.get("data") or "")), run.spec.get("limit")
         words[key] = [
             run.variant or folder.name or "data",
+            _name_diagnostic(run.spec),
             str(run.spec.get("split") or ""),
             f"(first {limit:,})" if limit and run.sample else "",
             f"({folder.parent.name})" if folder.parent.name else "",
             f"[{_data_identity(run)[:8]}]",
         ]
     names = {key: word[0] for key, word in words.items()}
-    for place in range(1, 5):
+    for place in range(1, 6):
         taken = Counter(names.values())
         names |= {key: f"{n} {words[key][place]}".rstrip() for key, n in names.items() if taken[n] > 1}
     return [replace(run, test=names[run.question_set_id]) for run in runs]
+
+
+def _name_diagnostic(spec: Mapping[str, Any]) -> str:
+    """Which diagnostic set it is of: the public one, or a private one by its seed."""
+    found = spec.get("diagnostic")
+    if not isinstance(found, Mapping):
+        return ""
+    return f"(private set {found['seed']})" if found.get("seed") else "(public set)"
 
 
 def read_shared_fact(records: RunRecords, fact: str) -> str:
@@ -302,16 +320,28 @@ def read_shared_fact(records: RunRecords, fact: str) -> str:
 
 
 def _group_seeds(runs: Sequence[ReportRun]) -> list[ReportRun]:
-    """Runs that differ in the seed alone as one, in the place of the first."""
+    """Runs that differ in the seed alone, of the run or of the model's training, as one in the place of the first."""
     groups: dict[str, list[ReportRun]] = {}
     for run in runs:
         rest = {k: v for k, v in run.spec.items() if k not in ("seed", PLACES_FIELD)}
+        if training := _read_training(run.spec):
+            rest = {k: v for k, v in rest.items() if k not in TRAINED_FIELDS}
+            rest |= {"kind": str(run.spec.get("model")).partition(":")[0], TRAINING_FIELD: training.get("id")}
         groups.setdefault(canonical_json([run.test, rest]), []).append(run)
     grouped = []
     for group in groups.values():
-        several = len({run.spec.get("seed") for run in group}) == len(group) > 1
-        grouped += [replace(group[0], seeds=tuple(group))] if several else group
+        if not len({run.seed for run in group}) == len(group) > 1:
+            grouped += group
+            continue
+        names = {run.model for run in group}
+        name = group[0].model if len(names) == 1 else group[0].model.partition(":")[0]
+        grouped.append(replace(group[0], model=name, seeds=tuple(replace(run, model=name) for run in group)))
     return grouped
+
+
+def _read_training(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    training = spec.get(TRAINING_FIELD)
+    return training if isinstance(training, Mapping) else {}
 
 
 def _name_contenders(runs: Sequence[ReportRun]) -> list[ReportRun]:

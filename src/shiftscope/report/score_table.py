@@ -7,7 +7,7 @@ from ..metrics.intervals import FEW_SCENES
 from ..result import Score
 from .chart.frame import draw_legend_mark
 from .markup import NOTHING, Html, join_markup, render_legend, tag
-from .measure import SIGNIFICANCE, compute_p_value, correct_p_values, cut_levels, measure_accuracy_by, pool_runs
+from .measure import SIGNIFICANCE, compute_p_value, correct_p_values, cut_levels, measure_accuracy, pool_seeds
 from .number_format import DASH, format_count, format_p, format_percent, format_points, format_spread
 from .runs import ReportRun, ReportRuns, select_ranked
 from .table import Row, Table, TableCell, TableHead, count_cell, numeric
@@ -49,6 +49,11 @@ def change_cell(
         value,
         title="; ".join(filter(None, (about, format_p(p) if p is not None else ""))),
     )
+
+
+def p_cell(p: float | None) -> TableCell:
+    """A p-value under a heading that says so; one that is not known sorts last."""
+    return TableCell(DASH, 2.0) if p is None else TableCell(format_p(p).removeprefix("p ").removeprefix("= "), p)
 
 
 def significance_mark(p: float | None, behind: float | None) -> Html:
@@ -133,15 +138,19 @@ def compare_by_fact(whole: ReportRuns, fact: str, caption: str, noun: str, count
     scores: dict[ComparisonKey, Score] = {}
     parts: dict[ComparisonKey, ReportRun] = {}
     for contender in report.contenders:
-        run = pool_runs(report.select_contender(contender))
-        column = dict(run.records.facts).get(fact)
-        if column is None:
-            return None
-        cut = cut_levels(column)
-        for k, (name, score) in enumerate(zip(cut.names, measure_accuracy_by(run, fact, cut), strict=True)):
-            if score is not None:
-                scores[contender, name] = score
-                parts[contender, name] = replace(run, records=run.records.take(cut.codes == k))
+        run = pool_seeds(report.select_contender(contender))
+        sliced: dict[str, list[ReportRun]] = {}  # one per seed
+        for one in run.each:
+            column = dict(one.records.facts).get(fact)
+            if column is None:
+                return None
+            cut = cut_levels(column)
+            for k, name in enumerate(cut.names):
+                part = replace(one, records=one.records.take(cut.codes == k), seeds=())
+                sliced.setdefault(name, []).append(part)
+        for name, each in sliced.items():
+            parts[contender, name] = replace(each[0], seeds=tuple(each) if len(each) > 1 else ())
+            scores[contender, name] = measure_accuracy(parts[contender, name])
     names = sorted({name for _, name in scores})
     if not 2 <= len(names) <= MOST_PARTS:
         return None

@@ -14,6 +14,7 @@ from .number_format import DASH, MINUS, format_count
 LONG = 45  # characters; text with more is a sentence, and wraps
 SHORT = 20  # a column of words no longer than this does not wrap
 NUMBER_STARTS = (*"0123456789+", MINUS, DASH)
+DENSE, CROWDED = 7, 12  # columns from which on these stand closer, and are set smaller
 WRAPS = "white-space: normal; min-width: 11rem"
 LOUD = "color: var(--bad); font-weight: 650"
 
@@ -108,22 +109,27 @@ class Table:
             tag("caption", self.title) if self.title else None,
             tag("thead", tag("tr", head)),
             bodies,
-            class_=f"{self.class_} {'sortable' if sortable else ''}".strip() or None,
+            class_=" ".join(filter(None, [self.class_, *self._list_widths(), "sortable" if sortable else ""])) or None,
         )
         frame = tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=self.title or "table")
         shown = join_markup([frame, render_note(self.note) if self.note else None])
         return render_details(self.title, shown) if self.folded else shown
 
+    def _list_widths(self) -> list[str]:
+        """The looks that make many columns fit a laptop."""
+        return [look for look, fewest in (("dense", DENSE), ("crowded", CROWDED)) if len(self.columns) >= fewest]
+
     def list_text(self) -> list[list[str]]:
         """The headings and the rows as plain text."""
         rows: list[Sequence[TableHead | TableCell | str]] = [self.columns, *self.rows]
-        return [[strip_markup(c if isinstance(c, str) else c.content) for c in row] for row in rows]
+        texts = ([strip_markup(c if isinstance(c, str) else c.content) for c in row] for row in rows)
+        return [[" ".join(text.split()) for text in row] for row in texts]
 
-    def to_markdown(self) -> str:
-        """A heading, the rows, and the note."""
+    def to_markdown(self, level: int = 2) -> str:
+        """A heading of this level, the rows, and the note."""
         lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in self.list_text()]
         lines.insert(1, f"|{'---|' * len(self.columns)}")
-        return "\n\n".join(filter(None, [f"## {self.title}", "\n".join(lines), strip_markup(self.note)]))
+        return "\n\n".join(filter(None, [f"{'#' * level} {self.title}", "\n".join(lines), strip_markup(self.note)]))
 
     def _render_cell(self, k: int, cell: TableCell | str, head: TableHead, look: dict[str, Any]) -> Html:
         if isinstance(cell, str):
@@ -152,12 +158,15 @@ class HeatTile:
 
 def render_heat_map(
     caption: str,
-    rows: Sequence[str],
+    rows: Sequence[tuple[str, str]],
     columns: Sequence[str],
-    tile: Callable[[str, str], HeatTile | None],
+    tile: Callable[[tuple[str, str], str], HeatTile | None],
     corner: str = "",
 ) -> Html:
-    """A table coloured by value; an entry without a tile is shown as such, not left looking like a low value."""
+    """A table coloured by value; an entry without a tile is shown as such, not left looking like a low value.
+
+    A row has the name of its group, which heads its rows where there is one, and its own.
+    """
     head = tag(
         "tr", tag("th", tag("span", corner, class_="unseen"), scope="col"), [tag("th", c, scope="col") for c in columns]
     )
@@ -175,8 +184,14 @@ def render_heat_map(
             title=tile.title or None,
         )
 
-    body = [
-        tag("tr", tag("th", row, scope="row"), [render_tile(tile(row, column)) for column in columns]) for row in rows
-    ]
-    table = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body), class_="heat")
+    bodies = []
+    for group in dict.fromkeys(group for group, _ in rows):
+        heading = tag("tr", tag("th", group, scope="rowgroup", colspan=len(columns) + 1, class_="group-name"))
+        body = [
+            tag("tr", tag("th", row[1], scope="row"), [render_tile(tile(row, column)) for column in columns])
+            for row in rows
+            if row[0] == group
+        ]
+        bodies.append(tag("tbody", heading if group else None, body))
+    table = tag("table", tag("caption", caption), tag("thead", head), bodies, class_="heat")
     return tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=caption)

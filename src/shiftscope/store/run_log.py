@@ -24,6 +24,7 @@ from ..files import encode_utf8
 from ..folder import open_folder, refuse_foreign_files
 from ..records import canonical_json, content_id, read_json
 from ..result import CacheUse, JudgeUse, Lineage, Prediction, QuestionRecord, RunLog, add_missing_rows
+from ..trained_folder import TRAINING_FIELD
 from .manifest import MANIFEST_FILE, describe_changes
 from .run_table import FACT_PREFIX, RECORD_COLUMNS, build_records, build_row_table, concat_tables, parse_rows
 from .shard import open_parquet
@@ -391,7 +392,8 @@ def find_differing_fields(one: Mapping[str, Any], other: Mapping[str, Any]) -> l
     if "data_id" in one and "data_id" in other:
         one, other = comparable_spec(one), comparable_spec(other)
     fields = [k for k in {**one, **other} if k not in (*ADDED_FIELDS, JUDGE_FIELD) or (k in one and k in other)]
-    return [k for k in fields if k not in (PLACES_FIELD, SERVER_FIELD) and _is_different(k, one.get(k), other.get(k))]
+    apart = (PLACES_FIELD, SERVER_FIELD, TRAINING_FIELD)
+    return [k for k in fields if k not in apart and _is_different(k, one.get(k), other.get(k))]
 
 
 def _is_different(name: str, one: Any, other: Any) -> bool:
@@ -402,7 +404,7 @@ def _is_different(name: str, one: Any, other: Any) -> bool:
 
 def comparable_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Without what a server says of itself, and without paths whose content is known."""
-    apart = {PLACES_FIELD, SERVER_FIELD, *(["data"] if "data_id" in spec else [])}
+    apart = {PLACES_FIELD, SERVER_FIELD, TRAINING_FIELD, *(["data"] if "data_id" in spec else [])}
     return {k: v for k, v in spec.items() if k not in apart}
 
 

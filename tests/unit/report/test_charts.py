@@ -109,7 +109,7 @@ def test_figures_on_every_colour_of_a_heat_map_can_be_read():
 
 def test_a_cell_that_was_not_run_does_not_look_like_a_low_value():
     made = render_heat_map(
-        "map", ["a"], ["a", "b"], lambda r, c: HeatTile("50.0", 0.5, marked=True) if r == c else None
+        "map", [("", "a")], ["a", "b"], lambda r, c: HeatTile("50.0", 0.5, marked=True) if r[1] == c else None
     )
     assert '<td class="void" title="not run">–</td>' in made
     assert 'class="same"' in made

@@ -106,7 +106,12 @@ def matrix(model="NSVQA"):
 
 def test_every_training_stands_beside_every_test():
     shown = body("transfer", study(*matrix()))
-    assert re.findall(r"<caption>(\w+)", shown) == ["Visual", "Redundancy", "Compositionality", "Distribution"]
+    assert re.findall(r"<caption>([\w ]+)", shown) == [
+        "Visual complexity",
+        "Question redundancy",
+        "Concept compositionality",
+        "Concept distribution",
+    ]
     assert "90.0" in shown
     assert "60.0<small>−30.0</small>" in shown
     assert body("transfer", study(log(right(5)))) is None
@@ -158,7 +163,7 @@ def test_beliefs_are_compared_with_truth_where_there_are_any():
 def test_the_worst_slice_is_named():
     rows = [(q, "yes" if dict(q.facts)["kind"] == "exist" or k % 3 else "no") for k, q in enumerate(MANY)]
     shown = body("worst_slices", study(log(rows)))
-    assert cells(shown, "th")[6] == "question type count"
+    assert cells(shown, "th")[6] == "Questions of type count"
     assert body("worst_slices", study(log(right(5)))) is None
 
 

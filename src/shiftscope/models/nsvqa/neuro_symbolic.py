@@ -23,7 +23,7 @@ from ...picture import Picture, stack
 from ...scene import Scene
 from ...scene_table import SceneTable, pack_scenes
 from ...schema import Schema
-from ...trained_folder import LONGEST_ERROR, MODEL_FILE
+from ...trained_folder import LONGEST_ERROR, MODEL_FILE, TRAINING_FIELD
 from .trained_model import PARSERS, TrainedModel, find_trained_model
 from .training import NeuroSymbolicTraining
 
@@ -269,7 +269,9 @@ def make_traits(model: str, adaptation: Adaptation | None = None) -> ModelTraits
 def describe_weights(model: str, target: str, schema: Schema) -> dict[str, Any]:
     """What a run's spec says of the weights that a model string names."""
     trained = find_trained_model(model, target, schema)
-    return {"weights": trained.id(), "trained_on": trained.trained_on}
+    training = trained.describe_training()
+    known = {"weights": trained.id(), "trained_on": trained.trained_on}
+    return known | ({TRAINING_FIELD: training} if training else {})
 
 
 def load_named_parsers(model: str, target: str, setting: ModelSetting) -> NsvqaParsers:

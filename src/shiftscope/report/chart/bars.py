@@ -81,30 +81,41 @@ def draw_stacked_bar(label: str, shares: Sequence[StackedShare], *, width: float
 
 DUMBBELL_ROW = 24.0
 DUMBBELL_LEFT, DUMBBELL_RIGHT, DUMBBELL_TOP = 76.0, 44.0, 24.0
-DUMBBELL_ENDS = ("head", "tail")  # their places are their series
 
 
 @dataclass(frozen=True, slots=True)
 class Dumbbell:
-    """A row: the accuracy on head and tail; `figure` is written at its end."""
+    """A row: two accuracies, such as those on head and tail; `figure` is written at its end."""
 
     label: str
-    head: Score | None
-    tail: Score | None
+    first: Score | None
+    second: Score | None
     figure: str = ""
 
 
 def draw_dumbbells(
-    label: str, rows: Sequence[Dumbbell], whole: Score, *, most: float = 1.0, width: float = 400
+    label: str,
+    rows: Sequence[Dumbbell],
+    whole: Score | None = None,
+    *,
+    ends: tuple[str, str] = ("head", "tail"),
+    gap: str = "gap",
+    most: float = 1.0,
+    width: float = 400,
+    left: float = DUMBBELL_LEFT,
+    right: float = DUMBBELL_RIGHT,
 ) -> Html:
-    """The chart on a scale of 0 to `most`; `whole`, of the IID test, is the dashed line with its band."""
-    x = Axis(0, most, DUMBBELL_LEFT, width - DUMBBELL_RIGHT)
+    """The chart on a scale of 0 to `most`; `whole`, of the IID test, is the dashed line with its band.
+
+    The places of `ends` are their series; `gap` heads the figures.
+    """
+    x = Axis(0, most, left, width - right)
     bottom = DUMBBELL_TOP + DUMBBELL_ROW * len(rows)
     parts: list[Html] = []
     for tick in x.ticks():
         parts.append(draw_line(x(tick), DUMBBELL_TOP - 4, x(tick), bottom, "grid" if tick else "base"))
         parts.append(draw_text(x(tick), bottom + 14, format_percent(tick, 0), at="middle", class_="tick"))
-    if whole.value is not None:
+    if whole is not None and whole.value is not None:
         at, top = x(whole.value), DUMBBELL_TOP - 4
         if whole.low is not None and whole.high is not None:
             band = max(x(whole.high) - x(whole.low), 0.5)
@@ -112,19 +123,19 @@ def draw_dumbbells(
         parts.append(draw_line(at, top, at, bottom, "guide"))
         name = f"IID {format_percent(whole.value)}"
         parts.append(draw_text(at, DUMBBELL_TOP - 9, name, at="middle", class_="figure"))
-    parts.append(draw_text(width - 2, DUMBBELL_TOP - 11, "gap", at="end", class_="tick"))
+    parts.append(draw_text(width - 2, DUMBBELL_TOP - 11, gap, at="end", class_="tick"))
     for k, row in enumerate(rows):
-        middle, name = DUMBBELL_TOP + DUMBBELL_ROW * (k + 0.5), shorten_label(row.label, DUMBBELL_LEFT - 12)
-        parts.append(draw_text(DUMBBELL_LEFT - 10, middle + 4, name, at="end", class_="tick"))
-        ends = [(s, series) for series, s in enumerate((row.head, row.tail)) if s and s.value is not None]
-        if len(ends) == 2:
-            left, right = (x(s.value or 0.0) for s, _ in ends)
-            parts.append(draw_line(left, middle, right, middle, "base"))
-        for score, series in ends:
+        middle, name = DUMBBELL_TOP + DUMBBELL_ROW * (k + 0.5), shorten_label(row.label, left - 12)
+        parts.append(draw_text(left - 10, middle + 4, name, at="end", class_="tick"))
+        known = [(s, series) for series, s in enumerate((row.first, row.second)) if s and s.value is not None]
+        if len(known) == 2:
+            one, two = (x(s.value or 0.0) for s, _ in known)
+            parts.append(draw_line(one, middle, two, middle, "base"))
+        for score, series in known:
             if score.low is not None and score.high is not None:
                 parts.append(draw_line(x(score.low), middle, x(score.high), middle, f"range wide {hue_class(series)}"))
-        for score, series in ends:
-            about = describe_score(f"{row.label}, {DUMBBELL_ENDS[series]}", score)
+        for score, series in known:
+            about = describe_score(f"{row.label}, {ends[series]}", score)
             parts.append(draw_mark(series, x(score.value or 0.0), middle, about))
         parts.append(draw_text(width - 2, middle + 4, row.figure, at="end", class_="figure"))
     return draw_frame(width, bottom + 20, label, *parts)

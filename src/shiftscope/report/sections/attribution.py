@@ -13,6 +13,7 @@ from ...run.study.entries import ORACLE_BOTH, ORACLE_NEITHER, ORACLE_OBJECTS, OR
 from ..chart.bars import StackedShare, draw_stacked_bar
 from ..drops import find_twin_runs
 from ..markup import Child, render_swatches
+from ..measure import read_conditions
 from ..number_format import DASH, format_count, format_percent
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
@@ -48,12 +49,12 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     staged = {}
     for run in runs:
         with suppress(UserError):  # no question was run as is
-            staged[run] = _by_slice(measure(run.log.records), "stage")
+            staged[run] = _by_slice(measure(read_conditions(run)), "stage")
     if not staged:
         return None
     used = [s for s in STAGES if any(scores[s].value for scores in staged.values())]
     by_condition = {
-        run: _by_slice(accuracy_metric.measure(run.log.records, ("condition",))[1:], "condition") for run in runs
+        run: _by_slice(accuracy_metric.measure(read_conditions(run), ("condition",))[1:], "condition") for run in runs
     }
     conditions = [c for c in (*CONDITIONS, MISSING_IMAGE) if any(c in r.conditions for r in runs)]
     parts: list[Child] = [
@@ -114,7 +115,7 @@ def _build_drop_table(report: ReportRuns) -> Table | None:
     for twins in find_twin_runs(report):
         base, shifted = twins.base, twins.shifted
         if base is not shifted and _has_conditions(base) and _has_conditions(shifted):
-            scores = measure_drop(shifted.log.records, base.log.records)
+            scores = measure_drop(read_conditions(shifted), read_conditions(base))
             drops.append((base, shifted, _by_slice(scores, "stage")))
     if not drops:
         return None

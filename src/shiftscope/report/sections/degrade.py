@@ -9,6 +9,7 @@ from ...result import Score
 from ...suites import ReportedFigures, find_reported
 from ..chart.bars import Bar, draw_bars
 from ..chart.frame import SHAPES
+from ..drops import load_factors
 from ..markup import Html, render_charts, render_figure, render_note
 from ..measure import drop_variants, reweight_question_types
 from ..number_format import DASH, format_percent, format_spread
@@ -33,8 +34,9 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     if not any(measured.values()):
         return None
     reported = find_reported(TABLE)
+    titles = {f: load_factors()[f].title for f in VARIANTS}
     drawn = {f: {m: s for (m, at), s in measured[FORM].items() if at == f} for f in VARIANTS}
-    charts = [_draw_chart(f, f, scores, reported.models, reported) for f, scores in drawn.items() if scores]
+    charts = [_draw_chart(titles[f], f, scores, reported.models, reported) for f, scores in drawn.items() if scores]
     lead = f"{LEAD}, over the question types that all variants of a factor have. "
     lead += "The default data are mid, rd, bal and co-0."
     rows: list[Row] = []
@@ -49,7 +51,7 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
             group.append([model, "reported", *(score_cell(Score("", share, 0)) for share in shares)])
         rows += group
         sizes.append(len(group))
-    heads = [TableHead("Model"), TableHead("Form"), *(numeric(factor.capitalize()) for factor in VARIANTS)]
+    heads = [TableHead("Model"), TableHead("Form"), *(numeric(titles[factor]) for factor in VARIANTS)]
     table = Table("Relative Degrade in the forms the paper names, %", heads, rows, groups=sizes)
     return Section("Relative Degrade", [render_charts(charts), _render_key(reported), table], lead)
 

@@ -13,7 +13,16 @@ from ..markup import Child, Html, join_markup, render_note, tag
 from ..number_format import DASH, format_count, format_p, format_paired, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
-from ..score_table import WORSE, build_comparison, compare_by_fact, find_best, model_cell, score_cell, significance_mark
+from ..score_table import (
+    WORSE,
+    build_comparison,
+    compare_by_fact,
+    find_best,
+    model_cell,
+    p_cell,
+    score_cell,
+    significance_mark,
+)
 from ..study_page import DIGITS, format_figure, select_reported
 from ..table import Table, TableCell, TableHead, count_cell, numeric
 
@@ -90,7 +99,7 @@ def _build_row(report: ReportRuns, run: ReportRun, score: Score, top: Score | No
         TableCell(draw_interval(value, score.low, score.high, series) if value is not None else DASH, class_="pick"),
         score_cell(score, best=score is top),
         TableCell("best" if score is top else difference, behind or 0.0),
-        TableCell(DASH if p is None else format_p(p).removeprefix("p ").removeprefix("= "), 2.0 if p is None else p),
+        p_cell(p),
         count_cell(score.n),
         TableCell(answered, score.response_rate),
         TableCell(DASH if least is None else format_percent(least), least),
@@ -126,7 +135,7 @@ def _build_key(report: ReportRuns) -> Html:
         if run.seeds:
             notes.append(
                 f" {run.contender} on {run.test} is the mean of {len(run.seeds)} seeds, with the interval "
-                "over seeds; it is not tested against others."
+                "over seeds; its p-values are over seeds and scenes."
             )
     return render_note(notes)
 

@@ -33,6 +33,7 @@ RUN_OPTIONS = (
     *("trained-on", "variant", "images", "allow-missing", "price", "max-tokens", "temperature", "parameters", "dtype"),
     *("trust-remote-code", "seed", "judge", "judge-sample", "out"),
 )
+DIAGNOSIS = "diagnosis.json"  # beside the runs of a diagnosis
 NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 SECRET = re.compile(r"(://)[^/@\s]+@")  # a name and a password inside an address
 
@@ -41,7 +42,7 @@ def section(report: ReportRuns) -> Section | None:
     specs = []
     for run in report.runs:
         for one in run.each:
-            name = f"{one.contender} on {one.test}" + (f", seed {one.spec.get('seed')}" if run.seeds else "")
+            name = f"{one.contender} on {one.test}" + (f", seed {one.seed}" if run.seeds else "")
             spec = json.dumps(strip_credentials(one.spec), indent=1, ensure_ascii=False, default=str)
             specs.append(render_details(name, tag("pre", spec, class_="commands")))
     commands = tag("pre", "\n".join(list_commands(report)), class_="commands", tabindex="0")
@@ -58,6 +59,8 @@ def list_commands(report: ReportRuns) -> list[str]:
         result = _read_result(run)
         if result is not None:
             evaluated.append(generalization_command(run, result))
+        elif run.spec.get("diagnostic"):
+            evaluated.append(diagnosis_command(run))
         elif "scale" in run.spec and not run.spec.get("data"):
             evaluated.append(study_command(run))
         else:
@@ -119,6 +122,17 @@ def generalization_command(run: ReportRun, result: Mapping[str, Any]) -> str:
         "out": str(run.folder.parent.parent) if run.folder else None,
     }
     return format_command(f"shiftscope test {result['test'].replace('_', '-')}", given)
+
+
+def diagnosis_command(run: ReportRun) -> str:
+    """The command of the diagnosis that a run is a part of."""
+    folder = run.folder.resolve().parents[1] if run.folder else None
+    path = folder / DIAGNOSIS if folder else None
+    about = load_json(path) if path and path.is_file() else {}
+    budget = about.get("budget") if isinstance(about, Mapping) else None
+    seed = run.spec["diagnostic"].get("seed") if isinstance(run.spec["diagnostic"], Mapping) else None
+    given = {"budget": budget, "seed": seed or None, "out": str(folder) if folder else None}
+    return format_command(f"shiftscope diagnose {quote(str(strip_credentials(run.spec.get('model'))))}", given)
 
 
 def study_command(run: ReportRun) -> str:

@@ -2,7 +2,7 @@
 
 from ...metrics.intervals import FEW_SCENES
 from ...metrics.significance import PairedTest
-from ..drops import RunShift, find_runs_without_base, find_shifts, load_factors
+from ..drops import RunShift, find_runs_without_base, find_shifts, load_factors, name_factor
 from ..markup import Child, render_note
 from ..measure import SIGNIFICANCE, correct_p_values
 from ..number_format import DASH, format_count
@@ -18,7 +18,8 @@ def section(report: ReportRuns) -> Section | None:
     # Where the model was trained on the base, or it is not known on what.
     shifts = [s for s in find_shifts(report) if s.base.home and s.base.trained in ("", s.base.test)]
     drops = {(s.base.contender, *_row_key(s)): made for s in shifts if (made := s.measure_drop()) is not None}
-    lost = dict.fromkeys((run.factor, "", run.test) for run in find_runs_without_base(report))
+    alone = find_runs_without_base(report)
+    lost = dict.fromkeys((run.factor, "", run.test) for run in alone)
     home = report.select_in_domain()
     if not drops and not lost:
         return None
@@ -33,9 +34,10 @@ def section(report: ReportRuns) -> Section | None:
         *(numeric(render_model_name(report, c)) for c in names),
     ]
     factors = load_factors()
+    titles = {s.factor: s.title for s in shifts} | {r.factor: name_factor(r.factor, r) for r in alone}
     listed: list[Row] = [
         [
-            factors[row[0]].title if row[0] in factors else row[0].capitalize(),
+            titles[row[0]],
             f"{row[1]} → {row[2]}" if row[1] else row[2],
             estimates[row] if row[1] else "no run on its base",
             *(_build_cell(drops.get((c, *row)), chances.get((c, *row))) for c in names),

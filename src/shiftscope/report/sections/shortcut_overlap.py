@@ -41,4 +41,5 @@ def _render_map(matrix: ShortcutMatrix, names: tuple[str, ...], caption: str, te
         shown = format_percent(value, 0)
         return HeatTile(shown, value, title=template.format(row, column, shown))
 
-    return render_heat_map(caption, names, names, build_tile, corner="Shortcut")
+    rows = [("", name) for name in names]
+    return render_heat_map(caption, rows, names, lambda row, column: build_tile(row[1], column), corner="Shortcut")

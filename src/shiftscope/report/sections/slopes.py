@@ -1,12 +1,13 @@
 """Slopes: the trend of accuracy over the levels of a factor, where these have an order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ...errors import UserError
 from ...metrics.intervals import FEW_SCENES
-from ...metrics.significance import AccuracySlope, fit_slope
+from ...metrics.significance import AccuracySlope, PairedTest, add_seed_variance, fit_slope
 from ...result import Floats, RunRecords
 from ..drops import find_shifts, load_factors
 from ..markup import render_note
@@ -58,14 +59,30 @@ def measure_slopes(report: ReportRuns, contender: str) -> Iterator[tuple[str, Ac
                 level_name = run.variant if run.factor else factor.base  # what is no variant of the factor is its base
                 if level_name in factor.variants:
                     placed.append((run, float(factor.variants.index(level_name))))
-            weights = np.concatenate(reweight_question_types([run.records for run, _ in placed]).weights)
-            level = np.concatenate([np.full(len(run.records), place) for run, place in placed])
-            rows = pool_runs([run.each[0] for run, _ in placed]).records
-            slope = _fit_slope(rows, np.where(weights > 0, level, np.nan), weights)
+            slope = _fit_runs([(one, place) for run, place in placed for one in run.each])
             if slope is not None:
+                seeds = set.intersection(*({one.seed for one in run.each} for run, _ in placed))
+                slope = _add_seeds(slope, placed, sorted(seeds)) if len(seeds) > 1 else slope
                 names = [run.test for run, _ in sorted(placed, key=lambda one: (one[1], one[0].test))]
                 yield f"{factor.title}: {' → '.join(names)}", slope
     yield from _fit_user_levels(pool_runs(report.select_in_domain().select_contender(contender)).records)
+
+
+def _fit_runs(placed: Sequence[tuple[ReportRun, float]]) -> AccuracySlope | None:
+    """The slope over single runs, each at its level."""
+    weights = np.concatenate(reweight_question_types([run.records for run, _ in placed]).weights)
+    level = np.concatenate([np.full(len(run.records), place) for run, place in placed])
+    return _fit_slope(pool_runs([run for run, _ in placed]).records, np.where(weights > 0, level, np.nan), weights)
+
+
+def _add_seeds(slope: AccuracySlope, placed: Sequence[tuple[ReportRun, float]], seeds: Sequence[str]) -> AccuracySlope:
+    """The same slope, unsure for the seeds that all levels have, too."""
+    each = [[(one, place) for run, place in placed for one in run.each if one.seed == seed] for seed in seeds]
+    slopes = [one.per_level for runs in each if (one := _fit_runs(runs)) is not None]
+    test = PairedTest(slope.n, 0, 0, slope.per_level, slope.low, slope.high, slope.p, slope.scenes)
+    made = add_seed_variance(test, [slopes])
+    assert made.low is not None and made.high is not None and made.p is not None
+    return replace(slope, low=made.low, high=made.high, p=made.p)
 
 
 def _fit_user_levels(records: RunRecords) -> Iterator[tuple[str, AccuracySlope]]:

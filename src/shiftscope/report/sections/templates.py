@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...result import Score
 from ...suites import find_reported
 from ..markup import Html, render_charts, render_details, render_note
+from ..measure import spell_fact
 from ..page import Section
 from ..runs import ReportRuns
 from ..score_table import MOST_PARTS, compare_by_fact, render_model_legend, score_cell
@@ -41,13 +42,14 @@ def _build_reported_table(names: Sequence[str]) -> Html | None:
     """What a paper reports of these templates; nothing where they are not its own."""
     reported = find_reported(TABLE)
     figures = reported.tables.get(TABLE, {})
-    if not set(names) <= {template for _, template, _ in figures}:
+    known = {spell_fact(template): template for _, template, _ in figures}
+    if not set(names) <= known.keys():
         return None
     columns = dict.fromkeys((model, wording) for model, _, wording in figures)
     heads = [TableHead("Template")]
     heads += [numeric(", ".join(filter(None, column))) for column in columns]
     rows: list[Row] = [
-        [name, *(score_cell(Score("", figures[model, name, wording], 0)) for model, wording in columns)]
+        [name, *(score_cell(Score("", figures[model, known[name], wording], 0)) for model, wording in columns)]
         for name in names
     ]
     table = Table("Reported accuracy by template", heads, rows)

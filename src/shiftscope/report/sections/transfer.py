@@ -1,4 +1,4 @@
-"""Transfer matrix: every training against every test, one heat map per model and factor."""
+"""Transfer matrix: every training of every model against every test, one heat map per factor."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from ...metrics.relative_degrade import VARIANTS, find_level
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
 from ...suites.study import FactorGrid
+from ..drops import load_factors
 from ..markup import Child, Html, render_note, tag
 from ..measure import drop_variants, measure_weighted_accuracy, reweight_question_types
 from ..number_format import describe_score, format_percent, format_points
@@ -24,15 +25,15 @@ LEAD = (
     "own training; the figure below another entry is its difference from that, in points."
 )
 
-TransferKey = tuple[str, str]  # trained on, tested on
+TransferKey = tuple[str, str, str]  # model, trained on, tested on
 
 
 @dataclass(frozen=True, slots=True)
 class TransferGrid:
-    """The accuracies of one model over the variants of a factor."""
+    """The accuracies of some models over the variants of a factor."""
 
     title: str
-    rows: Sequence[str]
+    rows: Sequence[tuple[str, str]]  # model, trained on
     columns: Sequence[str]
     scores: Mapping[TransferKey, Score | None]
 
@@ -40,36 +41,29 @@ class TransferGrid:
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
     if isinstance(records, TransferMatrix):
         return _build_study(records)
-    trained = [r for r in drop_variants(records).runs if r.trained and not read_role(r.spec)]
-    models = dict.fromkeys(r.model for r in trained)
-    grids = {model: list(_build_grids([r for r in trained if r.model == model])) for model in models}
-    floor = _find_floor(grid for maps in grids.values() for grid in maps)
-    parts: list[Child] = []
-    for model, maps in grids.items():
-        parts += _render_maps(model, maps, floor)
+    grids = list(_build_grids([r for r in drop_variants(records).runs if r.trained and not read_role(r.spec)]))
+    floor = _find_floor(grids)
     lead = (
         f"{LEAD} All entries of a map are over the question types that all of its tests have, weighted alike. "
         f"Colours run from {format_percent(floor, 0)} to 100%."
     )
-    return Section("Transfer matrix", parts, lead) if parts else None
+    return Section("Transfer matrix", [_render_maps(grids, floor)], lead) if grids else None
 
 
 def _build_study(matrix: TransferMatrix) -> Section | None:
     parts: list[Child] = []
     study, used = matrix.study, select_grids(matrix)
     for group in study.question_groups:
-        maps: dict[str, list[TransferGrid]] = {model: [] for model in study.models}
-        for model in study.models:
-            for grid in used:
-                pairs = [(row, column, t, at) for row, t in grid.trained for column, at in grid.tested]
-                scores = {(row, column): matrix.find_score(model, t, at, group) for row, column, t, at in pairs}
-                if any(scores.values()):
-                    maps[model].append(
-                        TransferGrid(grid.title.capitalize(), [*dict(grid.trained)], [*dict(grid.tested)], scores)
-                    )
-        floor = _find_floor(grid for grids in maps.values() for grid in grids)
-        for model, grids in maps.items():
-            parts += _render_maps(f"{model}, {group} questions", grids, floor)
+        grids = []
+        for grid in used:
+            trained, tested = dict(grid.trained), dict(grid.tested)
+            keys = [(m, row, at) for m in study.models for row in trained for at in tested]
+            scores = {(m, row, at): matrix.find_score(m, trained[row], tested[at], group) for m, row, at in keys}
+            rows = [row for row in dict.fromkeys(key[:2] for key in keys) if any(scores[*row, at] for at in tested)]
+            if rows:
+                grids.append(TransferGrid(grid.title.capitalize(), rows, [*tested], scores))
+        if grids:
+            parts += [tag("h3", f"{group} questions".capitalize()), _render_maps(grids, _find_floor(grids))]
     parts += map(render_note, describe_caveats(used))
     tables = [accuracy_table(matrix, grid, group) for group in study.question_groups for grid in used]
     lead = f"Table 1. {LEAD} A dash is an entry that is not finished, or a test without such questions."
@@ -101,52 +95,60 @@ def _find_floor(grids: Iterable[TransferGrid]) -> float:
 
 
 def _build_grids(runs: Sequence[ReportRun]) -> Iterator[TransferGrid]:
-    """Those of one model: one per factor whose variants were run, and one for what belongs to none."""
+    """One per factor whose variants were run, and one for what belongs to none."""
     placed: set[int] = set()
+    models = tuple(dict.fromkeys(r.model for r in runs))
     for factor, variants in sorted(VARIANTS.items(), key=lambda item: item[0] in TESTS_ONLY):  # widest last
         tests = (*variants, *TESTS_ONLY.get(factor, ()))
-        entries = {(find_level(r.trained, factor), find_level(r.test, factor)): r for r in runs}
-        inside = {at: r for at, r in entries.items() if at[0] in variants and at[1] in tests}
-        if len({t for t, _ in inside}) > 1 or len({t for _, t in inside}) > 1:
+        entries = {(r.model, find_level(r.trained, factor), find_level(r.test, factor)): r for r in runs}
+        inside = {at: r for at, r in entries.items() if at[1] in variants and at[2] in tests}
+        several = [m for m in models if any(len({at[k] for at in inside if at[0] == m}) > 1 for k in (1, 2))]
+        inside = {at: r for at, r in inside.items() if at[0] in several}
+        if inside:
             placed |= {id(r) for r in inside.values()}
-            yield _build_grid(factor.capitalize(), variants, tests, inside)
-    rest = {(r.trained, r.test): r for r in runs if id(r) not in placed}
-    if len(rest) > 1:
-        rows, columns = (tuple(dict.fromkeys(at[k] for at in rest)) for k in (0, 1))
-        yield _build_grid(OTHER_VARIANTS, rows, columns, rest)
+            yield _build_grid(load_factors()[factor].title, models, variants, tests, inside)
+    rest = {(r.model, r.trained, r.test): r for r in runs if id(r) not in placed}
+    if any(sum(at[0] == model for at in rest) > 1 for model in models):
+        rows, columns = (tuple(dict.fromkeys(at[k] for at in rest)) for k in (1, 2))
+        yield _build_grid(OTHER_VARIANTS, models, rows, columns, rest)
 
 
 def _build_grid(
-    title: str, rows: Sequence[str], columns: Sequence[str], entries: dict[TransferKey, ReportRun]
+    title: str,
+    models: Sequence[str],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    entries: dict[TransferKey, ReportRun],
 ) -> TransferGrid:
     """Over the question types that all tests have."""
-    ordered = sorted(entries, key=lambda at: (rows.index(at[0]), columns.index(at[1])))
+    ordered = sorted(entries, key=lambda at: (models.index(at[0]), rows.index(at[1]), columns.index(at[2])))
     each = [one for at in ordered for one in entries[at].each]
     mixture = reweight_question_types([one.records for one in each])
     weights = {id(one): w for one, w in zip(each, mixture.weights, strict=True)}
     weights |= {id(run): weights[id(run.each[0])] for run in entries.values()}
     scores = {at: measure_weighted_accuracy(entries[at], weights) for at in ordered}
     note = "" if mixture.shared == mixture.types else f", {mixture.shared} of {mixture.types} question types"
-    there = {r for r, _ in entries}, {c for _, c in entries}
-    shown = [r for r in rows if r in there[0]], [c for c in columns if c in there[1]]
-    return TransferGrid(title + note, *shown, scores)
+    there = {column for _, _, column in entries}
+    return TransferGrid(
+        title + note, list(dict.fromkeys(at[:2] for at in ordered)), [c for c in columns if c in there], scores
+    )
 
 
-def _render_maps(heading: str, grids: Sequence[TransferGrid], floor: float) -> list[Html]:
-    def build_tile(scores: Mapping[TransferKey, Score | None], row: str, column: str) -> HeatTile | None:
-        score = scores.get((row, column))
+def _render_maps(grids: Sequence[TransferGrid], floor: float) -> Html:
+    def build_tile(scores: Mapping[TransferKey, Score | None], row: tuple[str, str], column: str) -> HeatTile | None:
+        score = scores.get((*row, column))
         if score is None or score.value is None:
             return None
-        own = scores.get((row, row)) if column != row else None
+        own = scores.get((*row, row[1])) if column != row[1] else None
         lacking = "" if score.complete else f"; {format_percent(score.response_rate, 0)}% answered"
         return HeatTile(
             format_percent(score.value),
             (score.value - floor) / (1 - floor),
             format_points(score.value - own.value) if own and own.value is not None else "",
-            describe_score(f"trained on {row}, tested on {column}", score, lacking),
-            marked=row == column,
+            describe_score(f"{row[0]} trained on {row[1]}, tested on {column}", score, lacking),
+            marked=row[1] == column,
         )
 
     corner = "trained on, below; tested on, right"
     maps = [render_heat_map(g.title, g.rows, g.columns, partial(build_tile, g.scores), corner) for g in grids]
-    return [tag("h3", heading), tag("div", maps, class_="heats")] if maps else []
+    return tag("div", maps, class_="heats")

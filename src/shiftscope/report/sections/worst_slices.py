@@ -4,19 +4,22 @@ Every slice with enough examples is tested against the rest, with the examples o
 p-values are corrected (Holm) for the number of slices searched.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ...columns import Column
 from ...metrics.accuracy import score_rows
 from ...metrics.intervals import student_p_value
 from ...result import Bools, Codes, Floats
-from ..markup import Child, join_markup, render_note, tag
-from ..measure import Levels, cut_levels, describe_dropped_variants, drop_variants, pool_runs
+from ..markup import Child, render_note, tag
+from ..measure import EN_DASH, Levels, cut_levels, describe_dropped_variants, drop_variants, pool_runs, spell_fact
+from ..mentions import MENTIONS, find_mentions
 from ..number_format import count_noun, format_p, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, select_ranked
@@ -63,16 +66,25 @@ class _Slice(NamedTuple):
 
 
 def find_worst_slices(
-    values: Floats, cluster: Codes, facts: Mapping[str, Levels], most: int = 8, fewest: int = FEWEST
+    values: Floats,
+    cluster: Codes,
+    facts: Mapping[str, Levels],
+    most: int = 8,
+    fewest: int = FEWEST,
+    alone: Sequence[tuple[str, Levels]] = (),
 ) -> SliceSearch:
-    """The slices with the lowest mean of `values`; rows that are not a number are left out."""
+    """The slices with the lowest mean of `values`; rows that are not a number are left out.
+
+    Slices go by one fact or two, those by what is in `alone` by one.
+    """
     keep = np.isfinite(values)
     y = values[keep]
     if len(y) < 2 * fewest or y.min() == y.max():
         return SliceSearch((), 0)
     _, scene = np.unique(cluster[keep], return_inverse=True)
-    known = {name: Levels(f.names, f.codes[keep], f.ordered) for name, f in facts.items()}
-    slices = list(_tabulate_slices(y, scene, known, fewest))
+    known = [(name, Levels(f.names, f.codes[keep], f.ordered)) for name, f in (*facts.items(), *alone)]
+    crossed = (*combinations(known, 1), *combinations(known[: len(facts)], 2))
+    slices = list(_tabulate_slices(y, scene, crossed, fewest))
     worse = sorted(
         (student_p_value(one.z, float(one.scenes - 1)), one.z, k) for k, one in enumerate(slices) if one.z < 0
     )
@@ -99,15 +111,15 @@ def find_worst_slices(
 
 
 def _tabulate_slices(
-    y: Floats, scene: npt.NDArray[np.int64], facts: Mapping[str, Levels], fewest: int
+    y: Floats, scene: npt.NDArray[np.int64], facts: Iterable[tuple[tuple[str, Levels], ...]], fewest: int
 ) -> Iterator[_Slice]:
     e = y - y.mean()
     scenes = int(scene.max()) + 1
     e_of_scene = np.bincount(scene, e, scenes)
     around = e_of_scene[scene]
     every = float(e_of_scene @ e_of_scene)
-    for names in (*combinations(facts, 1), *combinations(facts, 2)):
-        used = tuple(facts[name] for name in names)
+    for crossed in facts:
+        names, used = tuple(name for name, _ in crossed), tuple(levels for _, levels in crossed)
         code, cells = _cross_levels(used)
         there = code >= 0
         at = code[there]
@@ -148,21 +160,30 @@ def _cross_levels(used: tuple[Levels, ...]) -> tuple[npt.NDArray[np.int64], int]
 
 PLACES = {"report": 60}
 SKIPPED = ("split", "family", "variant")  # the same for all, or a template or test by another name
-NAMES = {
-    "kind": "question type",
-    "length": "words",
-    "objects": "objects",
-    "steps": "program steps",
-    "truth": "true answer",
+NUMBER = "number"  # a fact that is derived here: a true answer that is a number
+LONGEST_NUMBER = 9  # digits
+PHRASES = {  # how a slice is worded: questions …
+    "kind": "of type {}",
+    "length": "of {} words",
+    "objects": "about {} objects",
+    "steps": "of {} program steps",
+    "images": "about {} images",
+    "truth": "whose answer is {}",
+    NUMBER: "whose answer is a number, {}",
+    "about": "about {}",
+    "template": "of template {}",
+    "action": "after an action of type {}",
+    "test": "in test {}",
 }
 MOST_LEVELS = 5  # of a number
+MOST_STEPS = 12  # of a number of which so many or more are looked at
 MOST_VALUES = 40  # a fact of more values than this names examples, not slices
 
 
 def section(report: ReportRuns) -> Section | None:
     besides, report = describe_dropped_variants(report.select_in_domain()), drop_variants(report.select_in_domain())
     ranked = dict.fromkeys(r.contender for r in select_ranked(report.runs))
-    searches = {contender: search_slices(pool_runs(report.select_contender(contender))) for contender in ranked}
+    searches = {contender: search_slices(report.select_contender(contender)) for contender in ranked}
     if not any(one.searched for one in searches.values()):
         return None
     parts = [part for contender, one in searches.items() if one.slices for part in _build_table(report, contender, one)]
@@ -179,14 +200,49 @@ def section(report: ReportRuns) -> Section | None:
     return Section("Worst slices", parts, lead)
 
 
-def search_slices(run: ReportRun) -> SliceSearch:
-    """The worst slices of a run by its facts; questions without a known answer are left out."""
+@lru_cache(maxsize=64)
+def search_slices(runs: tuple[ReportRun, ...]) -> SliceSearch:
+    """The worst slices of a model's runs by their facts and words; questions without a known answer are left out."""
+    run = pool_runs(runs)
     scored = score_rows(run.records)
     values = np.where(scored.scorable, scored.values, np.nan)
-    columns = (*run.records.facts, ("truth", run.records.truth))
+    columns = (*run.records.facts, ("truth", run.records.truth), (NUMBER, _read_numbers(run.records.truth)))
     facts = {name: cut_levels(column, MOST_LEVELS) for name, column in columns if name not in SKIPPED}
     telling = {name: cut for name, cut in facts.items() if 2 <= len(cut.names) <= MOST_VALUES}
-    return find_worst_slices(values, run.records.cluster.codes, telling)
+    steps = [(name, step) for name, column in columns if name not in SKIPPED for step in _list_steps(column)]
+    alone = [*steps, *find_mentions(runs).items()]
+    return find_worst_slices(values, run.records.cluster.codes, telling, alone=alone)
+
+
+def _list_steps(column: Column) -> Iterator[Levels]:
+    """For numbers: so many or more."""
+    cut = cut_levels(column, MOST_STEPS)
+    for k, name in enumerate(cut.names) if cut.ordered else ():
+        if 1 < k < len(cut.names) - 1:  # beyond, it is a level of its own, or all but one
+            codes = np.where(cut.codes >= k, 0, -1).astype(np.int32)
+            yield Levels((f"{name.split(EN_DASH)[0]} or more",), codes, ordered=False)
+
+
+def _read_numbers(truth: Column) -> Column:
+    """The answers that are whole numbers, as numbers."""
+    numbers = [
+        int(v) if isinstance(v, str) and v.isdecimal() and len(v) <= LONGEST_NUMBER else None for v in truth.values
+    ]
+    values = tuple(sorted({n for n in numbers if n is not None}))
+    place = np.array([*(-1 if n is None else values.index(n) for n in numbers), -1], np.int32)
+    return Column(values, place[truth.codes])
+
+
+def describe_slice(one: WorstSlice) -> str:
+    """A slice in words: questions of type count, about 8–10 objects."""
+    phrases = []
+    for name, level in one.facts:
+        if name.startswith(MENTIONS):
+            phrases.append(f"that mention {name.removeprefix(MENTIONS)}")
+        else:
+            phrase = PHRASES.get(name)
+            phrases.append(phrase.replace("{}", level) if phrase else f"with {spell_fact(name)} {level}")
+    return f"questions {', '.join(phrases)}"
 
 
 def _build_table(report: ReportRuns, contender: str, search: SliceSearch) -> list[Child]:
@@ -200,9 +256,9 @@ def _build_table(report: ReportRuns, contender: str, search: SliceSearch) -> lis
     ]
     rows = []
     for one in search.slices:
-        facts = [tag("span", f"{NAMES.get(name, name)} ", tag("b", level)) for name, level in one.facts]
+        words = describe_slice(one)
         cells = [
-            TableCell(facts[0] if len(facts) == 1 else join_markup([facts[0], " and ", facts[1]])),
+            TableCell(words[:1].upper() + words[1:]),
             count_cell(one.n),
             TableCell(format_percent(one.inside), one.inside),
             TableCell(format_percent(one.outside), one.outside),

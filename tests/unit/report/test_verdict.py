@@ -1,0 +1,268 @@
+"""The verdict names what costs most, how surely, in which stage, and where a model is weakest."""
+
+import json
+import math
+from dataclasses import asdict, replace
+
+import pytest
+from test_factors import answers, of, questions
+
+import store_toys
+from report_toys import asked, body, log, study
+from shiftscope.metrics.significance import PairedTest, add_seed_variance
+from shiftscope.report.mentions import list_mentions, list_vocabulary
+from shiftscope.report.run_page import build_report
+from shiftscope.report.sections.worst_slices import WorstSlice, describe_slice
+from shiftscope.report.verdict import find_detectable_drop, find_verdict, list_judged, spell_verdict
+from shiftscope.result import CONDITIONS, Prediction, QuestionRecord, RunLog, records_of
+from shiftscope.schemas.superclevr import SCHEMA
+from shiftscope.store.build_dataset import build_dataset
+
+
+def twins(variant, whole, parts=0.2, factor="visual", **more):
+    """All twins of the default: right about these shares of vehicles and parts."""
+    rows = answers(questions(variant, factor=factor, twins=True), whole, parts)
+    return log(rows, variant=variant, data_id=variant, lineage=(variant, "default"), **more)
+
+
+def three():
+    return study(of("default", 0.8), twins("hard", 0.4), twins("rd+", 0.76, factor="redundancy"))
+
+
+def test_the_factor_that_costs_most_stands_first():
+    verdict = find_verdict(three(), "toy")
+    assert [(f.factor, f.base, f.to) for f in verdict.factors] == [
+        ("Visual complexity", "default", "hard"),
+        ("Question redundancy", "default", "rd+"),
+    ]
+    worst = verdict.worst
+    assert worst.drop == pytest.approx(0.2)
+    assert (worst.n, worst.scenes, worst.paired, worst.is_sure) == (400, 40, True, True)
+    assert (worst.base_accuracy, worst.accuracy) == (pytest.approx(0.5), pytest.approx(0.3))
+    assert worst.low < 0.2 < worst.high
+    assert worst.p < worst.p_holm < 0.001
+    assert 0 < worst.detectable < worst.drop
+    said = spell_verdict(verdict)[0]
+    assert said.startswith("Visual complexity (default → hard) costs toy most: 20.0 points (")
+    assert "Holm-corrected p < 0.001" in said and "would have shown" in said
+
+
+def test_holm_is_over_the_drops_of_one_model():
+    alone = find_verdict(study(of("default", 0.8), twins("rd+", 0.76, factor="redundancy")), "toy")
+    assert alone.factors[0].p_holm == alone.factors[0].p
+    both = find_verdict(three(), "toy").factors
+    assert both[0].p_holm == pytest.approx(min(1, 2 * both[0].p))
+    assert both[1].p_holm == both[1].p
+
+
+def test_a_large_drop_that_is_not_sure_does_not_come_before_a_sure_one():
+    few = [q for q in questions("tail", factor="visual", twins=True) if q.scenes[0] in ("s0", "s1", "s2")]
+    rows = [(q, "no") for q in few]
+    tail = log(rows, variant="tail", data_id="tail", lineage=("tail", "default"))
+    verdict = find_verdict(study(of("default", 0.8), twins("hard", 0.4), tail), "toy")
+    assert [f.to for f in verdict.factors] == ["hard", "tail"]
+    assert verdict.factors[1].drop > verdict.factors[0].drop
+    assert "The drop is larger, but not sure, for Visual complexity (default → tail, " in spell_verdict(verdict)[0]
+
+
+def test_a_model_that_loses_nothing_is_told_what_would_have_shown():
+    verdict = find_verdict(study(of("default", 1.0), twins("hard", 1.0)), "toy")
+    assert verdict.worst is None
+    assert verdict.factors[0].drop == 0
+    assert "The one shift that toy was tested on costs nothing. Drops from" in spell_verdict(verdict)[0]
+
+
+def test_all_right_has_a_page_and_no_slices():
+    sure = [
+        log([(q, "yes") for q in questions()], variant="default", data_id="default", lineage=("default", "default"))
+    ]
+    hard = [(q, "yes") for q in questions("hard", factor="visual", twins=True)]
+    sure.append(log(hard, variant="hard", data_id="hard", lineage=("hard", "default")))
+    verdict = find_verdict(study(*sure), "toy")
+    assert verdict.slices == () and verdict.worst is None
+    assert "nan" not in build_report(study(*sure)).render().lower().partition("verdict-title")[2][:3000]
+
+
+def test_without_a_base_no_factor_is_named():
+    verdict = find_verdict(study(twins("hard", 0.4)), "toy")
+    assert verdict.factors == () and verdict.worst is None
+    assert spell_verdict(verdict)[0].startswith("No factor was tested")
+
+
+def test_one_scene_says_nothing_surely():
+    def rows(variant, answer, **more):
+        return [(asked(f"{variant}{k}", "yes", "s", **dict.fromkeys(more, f"default{k}")), answer) for k in range(8)]
+
+    made = study(
+        log(rows("default", "yes"), variant="default", data_id="d", lineage=("default", "default")),
+        log(rows("hard", "no", twin=1), variant="hard", data_id="h", lineage=("hard", "default")),
+    )
+    (worst,) = find_verdict(made, "toy").factors
+    assert (worst.drop, worst.scenes, worst.is_sure, worst.detectable) == (1.0, 1, False, None)
+    assert "too few to tell much" in spell_verdict(find_verdict(made, "toy"))[0]
+    assert "nan" not in body("verdict", made)
+
+
+def test_twins_that_are_missing_are_not_pairs():
+    some = [q for q in questions("hard", factor="visual", twins=True) if int(q.scenes[0][1:]) < 20]
+    hard = log(answers(some, 0.4), variant="hard", data_id="hard", lineage=("hard", "default"))
+    (worst,) = find_verdict(study(of("default", 0.8), hard), "toy").factors
+    assert (worst.n, worst.scenes) == (200, 20)
+
+
+def test_the_page_opens_with_a_block_per_model_and_references_have_none():
+    other = [replace(one, spec=tuple((dict(one.spec) | {"model": "film"}).items())) for one in logs(three())]
+    floor = [replace(one, spec=tuple((dict(one.spec) | {"model": "majority"}).items())) for one in logs(three())]
+    made = study(*logs(three()), *other, *floor)
+    assert list_judged(made) == ["toy", "film"]
+    name, section = next(iter(build_report(made).build_sections()))
+    assert (name, section.title) == ("verdict", "Verdict")
+    assert section.body.count("<h3>") == 2
+    assert section.body.count("<svg") >= 2
+    assert "costs film most" in section.body
+
+
+def logs(made):
+    return [run.log for run in made.runs]
+
+
+def test_a_run_says_its_factor_in_its_spec():
+    def plain(variant, whole, **spec):
+        rows = []
+        for q, answer in answers(questions(variant if variant != "default" else "", twins=variant != "default"), whole):
+            facts = tuple(f for f in q.facts if f[0] not in ("factor", "variant"))
+            rows.append((replace(q, facts=facts), answer))
+        return log(rows, data=variant, data_id=variant, lineage=(variant, "default"), **spec)
+
+    known = {"version": 1, "digest": "d", "seed": 0}
+    made = study(
+        plain("default", 0.8, diagnostic=known | {"part": "base"}),
+        plain("hard", 0.4, factor="Textures", diagnostic=known | {"part": "textures"}),
+    )
+    (worst,) = find_verdict(made, "toy").factors
+    assert (worst.factor, worst.drop) == ("Textures", pytest.approx(0.2))
+    assert "Textures" in body("shifts", made)
+
+
+def conditioned(variant, mended, every=CONDITIONS, twin=False):
+    """Wrong about half of the twins and right again under one condition."""
+    rows = []
+    for k in range(80):
+        q = asked(f"{k}{variant}", "yes", f"s{k}", f"{k}" if twin else "", kind="exist")
+        for condition in every:
+            right = not twin or k % 2 == 0 or condition == mended
+            answer = "yes" if right else f"no {condition}"  # never the same: no language prior
+            rows.append((q, (answer, condition)))
+    name = variant or "default"
+    return log(rows, variant=name, data_id=name, lineage=(name, "default"))
+
+
+@pytest.mark.parametrize(
+    ("condition", "stage"), [("scene_text", "seeing"), ("program_text", "reading the question"), (None, "reasoning")]
+)
+def test_the_condition_that_mends_the_drop_names_the_stage(condition, stage):
+    verdict = find_verdict(study(conditioned("", condition), conditioned("hard", condition, twin=True)), "toy")
+    assert verdict.stages.main.stage == stage
+    assert verdict.stages.main.points == pytest.approx(0.5)
+    assert (verdict.stages.base, verdict.stages.test, verdict.commands) == ("default", "hard", ())
+    assert f"most is lost in {stage}: 50.0 of 50.0 points" in spell_verdict(verdict)[1]
+
+
+def test_conditions_that_do_not_tell_name_no_stage():
+    few = ("as_is", "scene_text")
+    verdict = find_verdict(study(conditioned("", None, few), conditioned("hard", None, few, twin=True)), "toy")
+    assert verdict.stages.main is None
+    assert verdict.stages.lacking == ("program_text",)
+    assert "no stage can be named (not told apart" in spell_verdict(verdict)[1]
+
+
+def test_without_conditions_the_commands_that_would_tell_are_given(tmp_path):
+    from shiftscope.report.runs import arrange_runs
+
+    base, hard = of("default", 0.8), twins("hard", 0.4)
+    hard = replace(hard, spec=(*hard.spec, ("split", "test"), ("conditions", ["as_is"])))
+    made = arrange_runs([(base, tmp_path / "a"), (hard, tmp_path / "b")])
+    commands = find_verdict(made, "toy").commands
+    assert commands[1] == (
+        f"shiftscope run --model toy --data toys --split test --condition all --variant hard "
+        f"--out {tmp_path / 'b-conditions'}"
+    )
+    assert commands[2] == f"shiftscope report {tmp_path / 'a-conditions'} {tmp_path / 'b-conditions'} --out report.html"
+    assert commands[1] in body("verdict", made).replace("&#x27;", "'")
+
+
+def test_seeds_are_one_contender_and_their_spread_widens_the_interval():
+    def seeds(*shares):
+        base = [replace(of("default", 0.8), spec=(*of("default", 0.8).spec, ("seed", k))) for k in range(len(shares))]
+        return study(*base, *(twins("hard", share, seed=k) for k, share in enumerate(shares)))
+
+    alike, apart = seeds(0.6, 0.6, 0.6), seeds(0.8, 0.6, 0.4)
+    assert apart.contenders == ("toy",)
+    (one,), (two,) = (find_verdict(made, "toy").factors for made in (alike, apart))
+    assert one.drop == pytest.approx(two.drop) == pytest.approx(0.1)
+    assert (one.seeds, two.seeds, two.n) == (3, 3, 1200)
+    assert two.high - two.low > 2 * (one.high - one.low)
+    assert one.is_sure and not two.is_sure
+    assert "3 seeds" in spell_verdict(find_verdict(apart, "toy"))[0]
+
+
+def test_the_variance_of_seeds_is_that_of_students_t_where_scenes_say_nothing():
+    exact = PairedTest(10_000, 0, 0, 0.1, 0.1, 0.1, 1e-9, 1000)
+    made = add_seed_variance(exact, [[0.08, 0.10, 0.12]])
+    half = 4.302653 * 0.02 / math.sqrt(3)
+    assert (made.low, made.high) == (pytest.approx(0.1 - half, abs=1e-6), pytest.approx(0.1 + half, abs=1e-6))
+    assert made.p == pytest.approx(0.013072, abs=1e-5)
+    assert made.seeds == 3
+    assert add_seed_variance(exact, [[0.1, 0.1]]) == replace(exact, seeds=2)
+
+
+def test_a_detectable_drop_is_the_interval_made_wider_for_power():
+    test = PairedTest(100, 5, 0, 0.05, 0.01, 0.09, 0.01, 50)
+    assert find_detectable_drop(test) == pytest.approx(0.04 * (1.959964 + 0.841621) / 1.959964, rel=1e-5)
+    assert find_detectable_drop(replace(test, scenes=1)) is None
+    assert find_detectable_drop(PairedTest(0, 0, 0, None, None, None, None)) is None
+
+
+def test_a_verdict_is_json():
+    verdict = find_verdict(three(), "toy")
+    data = json.loads(json.dumps(verdict.to_json(), allow_nan=False))
+    assert data["contender"] == "toy"
+    assert data["factors"][0]["factor"] == "Visual complexity"
+    assert data["text"] == list(spell_verdict(verdict))
+    assert data["factors"] == json.loads(json.dumps([asdict(f) for f in verdict.factors]))
+
+
+def test_slices_are_told_in_words():
+    def words(*facts):
+        return describe_slice(WorstSlice(facts, 40, 0.2, 0.8, 0.01))
+
+    assert words(("kind", "count"), ("objects", "8–10")) == "questions of type count, about 8–10 objects"
+    assert words(("mentions rubber", "yes")) == "questions that mention rubber"
+    assert words(("number", "4–6")) == "questions whose answer is a number, 4–6"
+    assert words(("{hostile}", "{0}")) == "questions with {hostile} {0}"
+
+
+def test_counts_above_three_are_found_as_numbers():
+    rows = [
+        (asked(f"q{k}", str(k % 8), f"s{k // 3}", kind="count"), str(k % 8 if k % 8 < 4 else 99)) for k in range(480)
+    ]
+    verdict = find_verdict(study(log(rows)), "toy")
+    assert [describe_slice(one) for one in verdict.slices] == ["questions whose answer is a number, 4 or more"]
+
+
+def test_words_of_the_vocabulary_are_found_in_the_plural_and_by_synonym():
+    words = list_vocabulary(SCHEMA)
+    assert {"rubber", "car", "red"} <= set(list_mentions("Are there more red rubber cars than buses?", words))
+    assert "red" not in list_mentions("How many hundred things?", words)
+
+
+def test_a_model_that_fails_on_a_word_is_found_out(tmp_path):
+    dataset = build_dataset(tmp_path / "data", store_toys.SPEC, {"test": 60}, store_toys.make)
+    rows = []
+    for e in dataset.examples("test"):
+        wrong = "red" in e.question.text
+        said = Prediction(e.question.id, "wrong" if wrong else "right")
+        rows.append((QuestionRecord(e.question.id, e.question.scenes, "right"), said))
+    spec = {"model": "film", "data": str(dataset.folder), "split": "test"}
+    verdict = find_verdict(study(RunLog(tuple(spec.items()), records_of(rows))), "film")
+    assert any("that mention red" in describe_slice(one) for one in verdict.slices)
