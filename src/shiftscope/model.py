@@ -271,6 +271,8 @@ class ModelTraits:
     cached: bool = False  # its responses cost something, so they are kept on disk
     stored: bool = False  # the target is a file or a folder
     answers_blind: bool = True  # whether its answers without images mean anything
+    most_images: int | None = None  # that it looks at together; None: any number
+    takes_actions: bool = True  # whether it can be told what is done to a scene first
     adaptation: Adaptation | None = None
     trainable: Trainable | None = None
 

@@ -21,6 +21,7 @@ MISSING = "missing"  # the status of a row without a prediction
 CONDITIONS = ("as_is", "blind", "other_image", "scene_text", "program_text")
 AS_IS, BLIND = CONDITIONS[:2]
 IMAGE_CONDITIONS = ("as_is", "other_image", "program_text")  # those that show a picture
+CONDITIONS_PART_FIELD = "conditions_part"  # of a run's spec: the questions that are asked under conditions but as_is
 MISSING_IMAGE = "missing_image"  # not chosen: run without the image, because it is missing
 PART_OPS = ("parts", "owners")
 LOCAL_GROUP = "local_group"  # of a question of GQA
@@ -345,6 +346,9 @@ class RunLog:
         """How many questions the run covers under a condition, where that is known."""
         if condition == MISSING_IMAGE or self.questions is None:
             return self.missing_images if condition == MISSING_IMAGE else None
+        part = dict(self.spec).get(CONDITIONS_PART_FIELD)
+        if condition != AS_IS and isinstance(part, Mapping):
+            return int(part["questions"])
         return self.questions + (0 if condition in IMAGE_CONDITIONS else self.missing_images)
 
 

@@ -89,7 +89,7 @@ def command(
         in_flight=in_flight,
         timeout=timeout,
         retries=retries,
-        price=_parse_price(price),
+        price=parse_price(price),
         key_env=key_env,
     )
     refuse_cache_conflict(cache, no_cache)
@@ -148,7 +148,7 @@ def print_cache_use(use: CacheUse | None, responses: int) -> None:
     print(f"{use.replies:,} of {responses:,} replies came from the cache{age}")
 
 
-def _parse_price(text: str) -> tuple[float, float] | None:
+def parse_price(text: str) -> tuple[float, float] | None:
     if not text:
         return None
     try:

@@ -14,8 +14,12 @@ stage. Every question answered wrong under `as_is` falls, in this order, under
 *unexplained*     neither mends it, but one of them was not asked or failed.
 
 The shares are of all questions, so they add up to the error, and the changes of the shares between two
-variants add up to the drop between them.
+variants add up to the drop between them. Where only some of the questions were asked under other conditions
+(`conditions_part` of a run's spec), all of this is of these; and two variants are compared by the conditions that
+both were asked under.
 """
+
+from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
@@ -31,16 +35,25 @@ TOTAL = "total"
 Rows = npt.NDArray[np.int64]
 
 
-def _attribute_stages(records: RunRecords) -> tuple[dict[str, Floats], Rows]:
+CONTRASTS = ("blind", "other_image", "scene_text", "program_text")
+
+
+def _find_contrasts(records: RunRecords) -> set[str]:
+    return {condition for condition in CONTRASTS if records.condition.equals(condition).any()}
+
+
+def _attribute_stages(records: RunRecords, given: Collection[str] = CONTRASTS) -> tuple[dict[str, Floats], Rows]:
     """How much of each question's error falls under each stage, and in total (0 or 1); and the questions' rows.
 
-    Of every question with a known answer, as asked under as_is.
+    Of every question with a known answer, as asked under as_is; where none of the conditions `given` was asked of
+    some of them but of others, of these others.
     """
     scored = score_rows(records)
     there = has_response(records)
     rows = np.flatnonzero(records.condition.equals(AS_IS) & scored.scorable)
     if not len(rows):
         raise UserError("attribution needs questions asked as they are (condition as_is); this run has none")
+    rows = _select_questioned(records, rows, given)
     right, answer, question = scored.values >= 1, records.answer.codes, records.question.codes
     none = ~there[rows]
     wrong = ~right[rows] & ~none
@@ -48,9 +61,10 @@ def _attribute_stages(records: RunRecords) -> tuple[dict[str, Floats], Rows]:
     asked: dict[str, Bools] = {}
     same: dict[str, Bools] = {}
     mended: dict[str, Bools] = {}
-    for condition in ("blind", "other_image", "scene_text", "program_text"):
+    for condition in CONTRASTS:
         # The row of the same question under the condition, or -1.
-        others = np.flatnonzero(records.condition.equals(condition) & there & scored.scorable & (question >= 0))
+        under = records.condition.equals(condition) & (condition in given)
+        others = np.flatnonzero(under & there & scored.scorable & (question >= 0))
         row = np.full(len(records.question.values) + 1, -1, np.int64)
         row[question[others]] = others
         beside = row[question[rows]]
@@ -71,6 +85,16 @@ def _attribute_stages(records: RunRecords) -> tuple[dict[str, Floats], Rows]:
     return dict(zip((*STAGES, TOTAL), (*shares, shares.sum(axis=0)), strict=True)), rows
 
 
+def _select_questioned(records: RunRecords, rows: Rows, given: Collection[str]) -> Rows:
+    """Those of the rows whose question has a row under another condition too, whatever came of it; all if none has."""
+    under = np.logical_or.reduce([records.condition.equals(condition) for condition in given] or [[]])
+    if not under.any():
+        return rows
+    question = records.question.codes
+    kept = rows[np.isin(question[rows], question[under & (question >= 0)])]
+    return kept if len(kept) else rows
+
+
 def measure(records: RunRecords) -> tuple[Score, ...]:
     """The share of all questions that go wrong in each stage, and their total, the error."""
     stages, rows = _attribute_stages(records)
@@ -85,7 +109,8 @@ def measure(records: RunRecords) -> tuple[Score, ...]:
 
 def measure_drop(shifted: RunRecords, base: RunRecords) -> tuple[Score, ...]:
     """How much of the drop from base to shifted falls under each stage; scenes they share are paired."""
-    (stages, rows), (base_stages, base_rows) = (_attribute_stages(r) for r in (shifted, base))
+    both = _find_contrasts(shifted) & _find_contrasts(base)
+    (stages, rows), (base_stages, base_rows) = (_attribute_stages(r, both) for r in (shifted, base))
     scenes = cluster_runs([shifted.take(rows), base.take(base_rows)])
     here = np.repeat([True, False], [len(rows), len(base_rows)])
     scores = []

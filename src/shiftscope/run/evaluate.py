@@ -25,7 +25,7 @@ from ..question import Question
 from ..questions.answer_space import infer_expected
 from ..registry import MODELS
 from ..response import Unread, read_response
-from ..result import AS_IS, Prediction, QuestionRecord, RunLog, build_question_record
+from ..result import AS_IS, CONDITIONS_PART_FIELD, Prediction, QuestionRecord, RunLog, build_question_record
 from ..schema import OPEN
 from ..store.question_part import QuestionPart
 from ..store.response_cache import DiskResponseCache
@@ -70,6 +70,7 @@ class RunSpec:
     judge: Judge | None = None  # reads what the rules cannot
     factor: str = ""  # what the data shift, in words a reader knows; nothing where they are a base
     diagnostic: Mapping[str, Any] = field(default_factory=dict)  # the set this run is a part of: version, digest …
+    conditions_part: QuestionPart | None = None  # conditions but as_is are asked of these questions only
 
     def spec(self, source: QuestionSource) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
@@ -103,6 +104,7 @@ class RunSpec:
         spec |= {"diagnostic": dict(self.diagnostic)} if self.diagnostic else {}
         spec |= {"joined": True} if self.joined else {}
         spec |= {"part": self.part.spec()} if self.part else {}
+        spec |= {CONDITIONS_PART_FIELD: self.conditions_part.spec()} if self.conditions_part else {}
         spec |= {PLACES_FIELD: places} if (places := self._locate_files()) else {}
         if self.learn_part and "learned_part" not in spec:
             raise UserError(f"model {self.model!r} learns nothing when it is run; omit --learn-part")
@@ -138,6 +140,8 @@ def evaluate(
     ids = every if run.limit is None else every[: run.limit]
     if run.part is not None:
         run.part.check(source.data_id(), run.split, every)
+    if run.conditions_part is not None:
+        run.conditions_part.check(source.data_id(), run.split, ids)
     if not ids:
         raise UserError(f"{run.data}: there are no questions in split {run.split!r}")
     spec = run.spec(source)
@@ -179,6 +183,9 @@ def evaluate(
             shown = partial(_iter_pictures, run, source)
             responses = _predict(model, items, run.model, reads, shown)
             total = pictures.count_prompts(len(ids), len(run.conditions))
+            if run.conditions_part is not None:
+                spared = len(ids) - len(run.conditions_part.ids)
+                total -= spared * sum(condition != AS_IS for condition in run.conditions)
             _write_predictions(writer, model, responses, tell, total)
             if run.judge is not None:
                 ask = partial(_predict, judge, name=run.judge.model, reads=frozenset((model_api.TEXT,)), shown=shown)
@@ -247,6 +254,8 @@ def _iter_pictures(run: RunSpec, source: QuestionSource) -> Iterator[Picture]:
 def _iter_pending(run: RunSpec, prompts: SplitPrompts, writer: RunWriter) -> Iterator[EvalExample]:
     for condition in run.conditions:
         done = frozenset(question for question, under in writer.done if under == condition)
+        if run.conditions_part is not None and condition != AS_IS:
+            done |= frozenset(prompts.ids(run.limit)) - run.conditions_part.ids
         yield from prompts.iter_examples(condition, run.limit, done)
 
 

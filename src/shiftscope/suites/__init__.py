@@ -326,10 +326,12 @@ class Suite(Generic[S]):
         repair: bool = False,
         bar: ProgressBar = show_no_bar,
         device: str = CPU,
+        only: Mapping[str, int] | None = None,
     ) -> MadeDataset:
         """Make the dataset, or what is missing of it; the same for any `workers`.
 
-        On a GPU pictures have slightly other colours, so the stored spec tells of it.
+        `only` says of which splits it has shards, and how many; these are the same as in the whole. On a GPU pictures
+        have slightly other colours, so the stored spec tells of it.
         """
         refuse_foreign_folder(out)
         if device != CPU:
@@ -345,7 +347,10 @@ class Suite(Generic[S]):
             bar(self.label(spec, inputs)) as progress,
         ):
             own = self.spec.of(ready.spec)
-            keys = [(split, k) for split, shards in ready.jobs.items() for k in range(shards)]
+            jobs = dict(ready.jobs)
+            if only is not None:
+                jobs = {split: min(shards, only[split]) for split, shards in jobs.items() if split in only}
+            keys = [(split, k) for split, shards in jobs.items() for k in range(shards)]
             counts = {key: n for key in keys if (n := self.count_images(own, *key, ready.inputs))}
             about = self.credit(spec, inputs)
             if device != CPU:
@@ -353,7 +358,7 @@ class Suite(Generic[S]):
             made = build_dataset(
                 out,
                 {**ready.spec} | ({DEVICE: device.partition(":")[0]} if device != CPU else {}),
-                ready.jobs,
+                jobs,
                 partial(self.make_shard, inputs=ready.inputs),
                 counts=counts,
                 make_images=partial(self.make_images, inputs=ready.inputs),

@@ -259,6 +259,8 @@ def make_traits(model: str, adaptation: Adaptation | None = None) -> ModelTraits
         target=f"{model} or {model}:FOLDER",
         stored=True,
         answers_blind=False,
+        most_images=1,
+        takes_actions=False,
         adaptation=adaptation,
         trainable=NeuroSymbolicTraining(),
     )
