@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ...metrics.accuracy import score_rows
 from ...metrics.intervals import student_p_value
-from ...result import Bools, Codes, Floats
+from ...result import OPTIONS, Bools, Codes, Floats
 from ..markup import Child, join_markup, render_note, tag
 from ..measure import Levels, cut_levels, describe_dropped_variants, drop_variants, pool_runs
 from ..number_format import count_noun, format_p, format_percent, format_points
@@ -147,13 +147,14 @@ def _cross_levels(used: tuple[Levels, ...]) -> tuple[npt.NDArray[np.int64], int]
 
 
 PLACES = {"report": 60}
-SKIPPED = ("split", "family", "variant")  # the same for all, or a template or test by another name
+SKIPPED = ("split", "family", "variant", OPTIONS)  # the same for all, or a template or test by another name
 NAMES = {
     "kind": "question type",
     "length": "words",
     "objects": "objects",
     "steps": "program steps",
     "truth": "true answer",
+    "correct_option": "position of the true option",
 }
 MOST_LEVELS = 5  # of a number
 MOST_VALUES = 40  # a fact of more values than this names examples, not slices
