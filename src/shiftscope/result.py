@@ -300,7 +300,8 @@ def add_missing_rows(records: RunRecords, conditions: Mapping[str, int]) -> RunR
         replies=tuple(
             ReplyColumns(
                 reply.phrasing,
-                *(_clear_rows(getattr(reply, name), new) for name in ("answer", "literal")),
+                _clear_rows(reply.answer, new),
+                _clear_rows(reply.literal, new),
                 _fill_rows(reply.status, new, [MISSING] * lacking),
                 _clear_rows(reply.reason, new),
             )

@@ -170,6 +170,7 @@ def build(target: str, setting: ModelSetting) -> HuggingFaceModel:
     try:
         import torch
         import transformers
+        from transformers.utils.import_utils import is_flash_attn_2_available
     except ImportError as error:
         raise UserError(f"model hf:{target} {NEEDS} ({error})") from None
     options = setting.options
@@ -190,7 +191,7 @@ def build(target: str, setting: ModelSetting) -> HuggingFaceModel:
         setting.warn(f"model hf:{target} runs without flash attention: it needs a GPU, and bfloat16 or float16")
     elif ATTENTION[options.attention]:
         how["attn_implementation"] = ATTENTION[options.attention]
-    elif fits and transformers.utils.is_flash_attn_2_available():
+    elif fits and is_flash_attn_2_available():
         how["attn_implementation"] = ATTENTION["flash"]
     processor, model = _load_with_attention(transformers, target, how, setting)
     tokenizer = getattr(processor, "tokenizer", processor)

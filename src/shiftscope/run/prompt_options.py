@@ -72,8 +72,8 @@ class PromptOptions:
         if self.samples > 1 and temperature == 0:
             raise UserError("at temperature 0 all samples are the same; add --temperature 0.7, or omit --samples")
         if judged and (self.replies > 1 or self.choices):
-            given = "--samples, --prompts and --choices"
-            raise UserError(f"a judge reads one open reply per question; omit --judge, or {given}")
+            several = "--samples, --prompts and --choices"
+            raise UserError(f"a judge reads one open reply per question; omit --judge, or {several}")
 
     def spec(self, mode: str, *, prompted: bool) -> dict[str, Any]:
         """What a run's spec says of its prompts; nothing that is as it was before there were these options."""
@@ -104,7 +104,7 @@ class PromptOptions:
             for number, instruction in enumerate(instructions):
                 instruction = instruction if options or self.instructions else MODES[mode]
                 for sample in range(self.samples):
-                    changed = {"text": body + instruction, "system": self.system, "phrasing": number}
+                    changed: dict[str, Any] = {"text": body + instruction, "system": self.system, "phrasing": number}
                     changed |= {"sample": sample} if self.samples > 1 else {}
                     yield replace(item, prompt=replace(prompt, **changed), options=options)
 
@@ -135,7 +135,7 @@ class SentImages:
     def __init__(self, before: Any = None) -> None:
         known = before if isinstance(before, dict) else {}
         ends = [known.get(name) for name in ("smallest", "largest")]
-        self._sizes = {tuple(end) for end in ends if isinstance(end, list) and len(end) == 2}
+        self._sizes: set[tuple[int, int]] = {(e[0], e[1]) for e in ends if isinstance(e, list) and len(e) == 2}
 
     def note(self, items: Iterator[EvalExample]) -> Iterator[EvalExample]:
         for item in items:
@@ -147,8 +147,8 @@ class SentImages:
         """Encoding, smallest and largest by area: width and height; None where no image was shown."""
         if not self._sizes:
             return None
-        ends = [list(pick(self._sizes, key=lambda s: (s[0] * s[1], s))) for pick in (min, max)]
-        return {"encoding": ENCODING, "smallest": ends[0], "largest": ends[1]}
+        order = sorted(self._sizes, key=lambda size: (size[0] * size[1], size))
+        return {"encoding": ENCODING, "smallest": list(order[0]), "largest": list(order[-1])}
 
 
 def parse_size(text: str) -> ImageSize | None:

@@ -223,7 +223,7 @@ def _build_replies(table: Any, words: Sequence[str], letters: Sequence[str]) -> 
         replies = [row[k] if k < len(row) else {} for row in rows]
         given = [reply.get("answer") for reply in replies]
         codes = [-1 if a is None else spelled.setdefault(spell(a), len(spelled)) for a in given]
-        letter_codes = [-1 if a is None else literals.setdefault(format_answer(a), len(literals)) for a in given]
+        letter_codes = [-1 if a is None else literals.setdefault(str(format_answer(a)), len(literals)) for a in given]
         phrasing = max((reply.get("phrasing", 0) for reply in replies), default=0)
         status, reason = (column_of(reply.get(name) for reply in replies) for name in ("status", "reason"))
         made.append((phrasing, codes, letter_codes, status, reason))

@@ -120,7 +120,7 @@ class OpenAI:
         questions that are asked in the same words about the same images do not share their samples.
         """
         parameters = self._request_parameters(prompt)
-        parts = [self._identity, parameters, prompt.text, [*map(_digest_image, prompt.images)]]
+        parts: list[Any] = [self._identity, parameters, prompt.text, [*map(_digest_image, prompt.images)]]
         parts += [["system", prompt.system]] if prompt.system else []
         if parameters.get("temperature", 1) and self._options.seed:
             parts.append(["seed", self._options.seed])

@@ -297,7 +297,8 @@ class Endpoint:
             found = read_completion(reply)
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             failure = RetryableError("a reply that is not a whole chat completion")
-            failure.spent = tuple(n or 0 for n in read_usage(reply))
+            read, wrote = read_usage(reply)
+            failure.spent = read or 0, wrote or 0
             raise failure from None
         texts = ("text", "ended", "fingerprint", "reasoning")
         fields: dict[str, Any] = {n: self._redact_key(getattr(found, n)) for n in texts}
