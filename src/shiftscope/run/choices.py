@@ -1,13 +1,18 @@
 """Multiple choice: options drawn for a question, and the option that a reply picks.
 
-Distractors are answers that other questions of the same answer space have, each as likely to be drawn as it is to be
-an answer there, so that neither their form nor how common they are tells them from the true one. The order is drawn
-for each question from the run's seed.
+Distractors are answers that other questions of the same answer space have, so that their form tells nothing. Nor does
+how common they are: sets of options are drawn so that each of their members is equally often the true one, and who
+sees the options alone is right once in K times. (Conditional Poisson sampling, Hájek 1964: the chance to be offered is
+K times an answer's share. One with a larger share than 1/K is always offered, and likelier than the others.) The order
+is drawn for each question from the run's seed.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from ..answer import Answer, spell
 from ..expected_answer import ExpectedAnswer
@@ -16,12 +21,74 @@ from ..question import Question
 from ..questions.answer_space import list_answers
 from ..response import Unread, read_response
 from ..response_text import strip_thinking
-from ..result import CORRECT_OPTION, OPTIONS, Facts
+from ..result import CORRECT_OPTION, OPTIONS, Facts, Floats
 from ..rng import derive
 from ..schema import Schema
 from .conditions import EvalExample
 
+FITS = 50  # steps
+MOST_FITTED = 64  # answers
+MOST_TRIES = 1000
 Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionPlan:
+    """How the options of an answer space are drawn: some always, of the others some by their weights."""
+
+    always: tuple[str, ...]
+    weights: Mapping[str, float]
+    drawn: int  # of those with a weight, the true answer included where it is one of them
+
+    def draw_distractors(self, truth: str, random: np.random.Generator) -> list[str]:
+        """Sets by the product of their weights: draws with replacement, until all are different."""
+        names = [answer for answer in self.weights if answer != truth]
+        size = min(self.drawn - (truth in self.weights), len(names))
+        weights = np.array([self.weights[answer] for answer in names])
+        drawn: set[int] = set()
+        if size > 0:
+            ends = weights.cumsum() / weights.sum()
+            for _ in range(MOST_TRIES):
+                drawn = set(np.minimum(np.searchsorted(ends, random.random(size), "right"), len(names) - 1).tolist())
+                if len(drawn) == size:
+                    break
+            while len(drawn) < size:  # hardly ever
+                drawn.add(int(random.integers(len(names))))
+        return [*(answer for answer in self.always if answer != truth), *(names[k] for k in sorted(drawn))]
+
+
+def plan_options(counts: Mapping[str, int], size: int) -> OptionPlan:
+    """The plan by which every option is equally often the true one, where answers have these counts."""
+    names = sorted(counts)
+    always: list[str] = []
+    while True:
+        rest = [answer for answer in names if answer not in always]
+        left, mass = size - len(always), sum(counts[answer] for answer in rest)
+        over = [answer for answer in rest if left * counts[answer] >= mass]
+        if len(rest) <= left:
+            return OptionPlan(tuple(names), {}, 0)
+        if not over:
+            break
+        always += over
+    wanted = np.array([left * counts[answer] / mass for answer in rest])
+    weights = wanted / (1 - wanted)
+    for _ in range(FITS if len(rest) <= MOST_FITTED else 0):  # many answers are each too rare for it to matter
+        weights *= wanted / _compute_inclusion(weights, left)
+        weights /= weights.sum()
+    return OptionPlan(tuple(always), dict(zip(rest, weights.tolist(), strict=True)), left)
+
+
+def _compute_inclusion(weights: Floats, size: int) -> Floats:
+    """How likely each item is in a set of that size, if sets go by the product of their weights."""
+    made = np.empty(len(weights))
+    for k in range(len(weights)):
+        sums = np.zeros(size + 1)  # elementary symmetric polynomials of the others
+        sums[0] = 1.0
+        for weight in np.delete(weights, k):
+            sums[1:] += weight * sums[:-1].copy()
+        inside = weights[k] * sums[size - 1]
+        made[k] = inside / (inside + sums[size])
+    return made
 
 
 class OptionDraw:
@@ -30,6 +97,7 @@ class OptionDraw:
     def __init__(self, size: int, seed: int, questions: Callable[[], Iterable[Question]], schema: Schema) -> None:
         self._size, self._seed, self._questions, self._schema = size, seed, questions, schema
         self._pools: dict[Key, Counter[str]] = {}
+        self._plans: dict[Key, OptionPlan] = {}
 
     def draw_options(self, item: EvalExample) -> tuple[str, ...]:
         """The options in order, the true answer among them; none where there is no other answer to offer."""
@@ -42,17 +110,9 @@ class OptionDraw:
                     self._pools.setdefault(self._find_space(one), Counter())[spell(one.answer)] += 1
         truth, space = spell(question.answer), self._find_space(question)
         random = derive("choices", self._seed, question.id)
-        pool = self._pools.get(space, Counter())
-        weights = {answer: pool[answer] for answer in sorted(pool) if answer != truth}
-        drawn: list[str] = []
-        while weights and len(drawn) < self._size - 1:
-            at = int(random.integers(sum(weights.values())))
-            for answer, weight in weights.items():
-                at -= weight
-                if at < 0:
-                    drawn.append(answer)
-                    break
-            del weights[drawn[-1]]
+        if space not in self._plans:
+            self._plans[space] = plan_options(self._pools.get(space, Counter()), self._size)
+        drawn = self._plans[space].draw_distractors(truth, random)
         known = sorted({spell(a) for a in list_answers(question, self._schema)} - {truth, *drawn})
         while known and len(drawn) < self._size - 1:  # answers that no question of the split happens to have
             drawn.append(known.pop(int(random.integers(len(known)))))

@@ -5,6 +5,7 @@ import io
 import json
 import re
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -15,7 +16,8 @@ from shiftscope.expected_answer import NUMBER, TRUTH, expect_words
 from shiftscope.metrics.position_bias import find_position_bias
 from shiftscope.response import Unread
 from shiftscope.result import Prediction
-from shiftscope.run.choices import read_choice
+from shiftscope.rng import derive
+from shiftscope.run.choices import plan_options, read_choice
 from shiftscope.run.prompt_options import read_instructions, read_system
 from shiftscope.run.replies import combine_replies
 from shiftscope.store.dataset import Dataset
@@ -277,6 +279,28 @@ def test_a_choice_that_goes_by_content_shows_no_bias(server, data, tmp_path):
     bias = run(server, data, tmp_path / "run", "--choices", 4)["position_bias"]
     assert bias["p"] > 0.01
     assert find_position_bias(read_run(tmp_path / "run").records).unpicked == 0
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_options_alone_do_not_tell_which_is_true(size):
+    """However uneven answers are: the commonest of the options is the true one once in K times."""
+    counts = {"a": 30, "b": 25, "c": 20, "d": 15, "e": 10}
+    plan, random, hits = plan_options(counts, size), derive("options", size), []
+    truths = random.choice(list(counts), 6000, p=np.array(list(counts.values())) / 100)
+    for truth in truths.tolist():
+        options = {truth, *plan.draw_distractors(truth, random)}
+        assert len(options) == size
+        hits.append(min(options) == truth)  # "a" is the commonest
+    assert np.mean(hits) == pytest.approx(1 / size, abs=0.025)
+
+
+def test_an_answer_with_too_large_a_share_is_always_offered():
+    plan = plan_options({"yes": 70, "no": 20, "maybe": 10}, 2)
+    assert plan.always == ("yes",)
+    assert set(plan.draw_distractors("yes", derive("x"))) < {"no", "maybe"}
+    assert plan.draw_distractors("no", derive("x")) == ["yes"]
+    assert plan_options({"yes": 1, "no": 1}, 4).draw_distractors("no", derive("x")) == ["yes"]
+    assert plan_options({}, 4).draw_distractors("no", derive("x")) == []
 
 
 COLORS = expect_words((c, c) for c in ("red", "blue", "gray"))
