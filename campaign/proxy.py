@@ -50,6 +50,7 @@ class Proxy:
         self.hold_after: int | None = None  # deliver so many, then keep the others waiting
         self.listing_faults: list[str] = []  # what the next looks at /v1/models meet
         self.delivered: Counter[str] = Counter()  # whole 200 replies, by what was asked
+        self.usage: Counter[str] = Counter()  # the tokens of these, as the server counts them
         self.met: Counter[str] = Counter()  # faults
         self.headers: list[str] = []
         self._attempts: Counter[str] = Counter()
@@ -80,6 +81,7 @@ class Proxy:
         self.hold_after = hold_after
         self.listing_faults = []
         self.delivered.clear()
+        self.usage.clear()
         self.met.clear()
         self._attempts.clear()
         self._numbers.clear()
@@ -124,10 +126,12 @@ class Proxy:
                     await asyncio.sleep(0.02)
                 return await self._fault(self._released_with or "dropped", request, body)
             self._sending += 1
-        response = await self._deliver(fault, request, await self._forward(body))
+        data = await self._forward(body)
+        response = await self._deliver(fault, request, data)
         if self.hold_after is not None:
             self._sending -= 1
         self.delivered[key] += 1
+        self.usage.update(json.loads(data)["usage"])
         return response
 
     async def _models(self, request: web.Request) -> web.StreamResponse:

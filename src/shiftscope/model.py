@@ -20,6 +20,7 @@ from .registry import MODELS
 from .result import AS_IS, MISSING, STATUSES
 from .scene import Scene
 from .schema import OPEN, Schema
+from .token_usage import CallUsage
 
 if TYPE_CHECKING:
     from .trainable import Trainable
@@ -44,6 +45,9 @@ class Prompt:
     scene_text: str = ""  # where the condition gives the scene in words; part of `text`
     program_text: str = ""  # where the condition gives the program; part of `text`
     condition: str = AS_IS
+    system: str = ""  # the system prompt, where the run has one
+    phrasing: int = 0  # which of the run's instructions it ends with
+    sample: int | None = None  # which of several responses to the same prompt this one is for
 
     def __post_init__(self) -> None:
         if any(isinstance(p, bytes) for p in self.pictures):
@@ -81,6 +85,7 @@ class Response:
     seconds: float | None = None  # the model's own time, where the model knows it better than its caller
     cost: float | None = None
     tokens: int | None = None  # read and written, together
+    usage: tuple[CallUsage, ...] = ()  # the call behind it, with the tokens that the server counts
     confidence: float | None = None  # the model's probability for its answer
     trace: str = ""
     program: str = ""
@@ -148,11 +153,12 @@ class ModelOptions:
     max_tokens: int = 512  # written by the model
     temperature: float = 0.0
     parameters: Mapping[str, Any] = field(default_factory=dict)  # sent to an endpoint as they are; null drops one
+    attention: str = "auto"  # of a transformers model: flash, sdpa, eager
     dtype: str = "auto"  # float32, bfloat16, float16
     trace: bool = True  # say how an answer came about, where a model can
     trust_remote_code: bool = False  # run code of a transformers model's own, and unpickle its weights
     batch: int = 8  # prompts at once, for models run here
-    device: str = "auto"  # cpu, cuda, cuda:1, mps
+    device: str = "auto"  # cpu, cuda, cuda:1, mps; all (hf models): spread over all GPUs
     in_flight: int = 16  # calls to an endpoint at once
     timeout: float = 120.0  # seconds a call
     retries: int = 8
@@ -225,7 +231,8 @@ def _check_response(response: Any, where: str) -> Response:
         if number == math.inf:
             raise UserError(f"{where}: {name} must be finite")
         fields[name] = float(number)
-    return Response(answer=replace_surrogates(answer) if isinstance(answer, str) else answer, tokens=tokens, **fields)
+    fields |= {"answer": replace_surrogates(answer) if isinstance(answer, str) else answer, "tokens": tokens}
+    return Response(usage=response.usage, **fields)
 
 
 _TEXTS = ("raw", "status", "reason", "trace", "program", "fingerprint")

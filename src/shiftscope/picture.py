@@ -67,6 +67,13 @@ class Picture:
             why = " ".join(str(error).split()) or type(error).__name__
             raise UserError(f"image {self.name!r} cannot be read ({why})") from None
 
+    def size(self) -> tuple[int, int]:
+        """Width and height; of PNG bytes they are read off the header."""
+        if self.block is None and self._png[:8] == b"\x89PNG\r\n\x1a\n" and self._png[12:16] == b"IHDR":
+            return int.from_bytes(self._png[16:20]), int.from_bytes(self._png[20:24])
+        height, width = (self.pixels() if self.block is None else self.block[self.row]).shape[:2]
+        return int(width), int(height)
+
     def tensor(self, device: str | torch.device = "cpu") -> torch.Tensor:
         """[height, width, 3] uint8 on that device."""
         import torch

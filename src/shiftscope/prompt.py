@@ -3,6 +3,7 @@
 Change a word, and raise PROMPT_VERSION: runs under different prompts are different runs.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -21,6 +22,14 @@ NO_IMAGE = "The image is not shown. Give the answer you hold most likely."
 SCENE = "Instead of an image, here is all that it shows:"
 ACTION = "Suppose the following is done first:"
 PROGRAM = "The question means this program, which is run from the inside out:"
+
+
+LETTERS = "ABCDEFGHIJ"  # of options, in order
+
+
+def list_options(options: Sequence[str]) -> str:
+    """The options of a multiple choice, a line each."""
+    return "".join(f"{letter}. {option}\n" for letter, option in zip(LETTERS, options, strict=False))
 
 
 def format_prompt(

@@ -15,9 +15,11 @@ from .lang.program import Program
 from .lang.text import format_program
 from .question import Question
 from .scene import Scene
+from .token_usage import CallUsage, TokenUse
 
 STATUSES = ("answered", "undefined", "unreadable", "failed")
 MISSING = "missing"  # the status of a row without a prediction
+TRUNCATED = "cut at max_tokens"  # the reason of a response that was longer than it might be
 CONDITIONS = ("as_is", "blind", "other_image", "scene_text", "program_text")
 AS_IS, BLIND = CONDITIONS[:2]
 IMAGE_CONDITIONS = ("as_is", "other_image", "program_text")  # those that show a picture
@@ -25,6 +27,7 @@ CONDITIONS_PART_FIELD = "conditions_part"  # of a run's spec: the questions that
 MISSING_IMAGE = "missing_image"  # not chosen: run without the image, because it is missing
 PART_OPS = ("parts", "owners")
 LOCAL_GROUP = "local_group"  # of a question of GQA
+OPTIONS, CORRECT_OPTION = "options", "correct_option"  # of a multiple choice: all in order, the letter of the true one
 # notes of a question that are worth a column
 NOTE_FACTS = ("answer_type", "factor", "level", "variant", "logic", "before", "wording", "action_wording")
 
@@ -55,6 +58,9 @@ class Prediction:
     fingerprint: str = ""  # the system_fingerprint of the server
     judged: str = ""  # what a judge reads in the response; nothing where it was not asked
     read_by: str = ""  # "judge" where the answer is the judge's; else the rules read it, or the model gave it
+    usage: tuple[CallUsage, ...] = ()  # what was called for it
+    phrasing: int = 0  # of one of several replies: which instruction it was given
+    replies: tuple["Prediction", ...] = ()  # where it was asked several times: each, by phrasing and sample
 
     def __post_init__(self) -> None:
         if self.status not in (*STATUSES, MISSING):
@@ -147,6 +153,7 @@ class Score:
     undefined: int = 0  # the response is that there is no answer
     unreadable: int = 0  # the response is unparseable
     failed: int = 0  # the call to the model failed
+    truncated: int = 0  # the response was cut at max_tokens, and is not right
     form: str = ""  # of a metric that has several: "official" VQA accuracy
     scenes: int | None = None  # that the interval rests on; None where that is not what it rests on
 
@@ -159,6 +166,23 @@ class Score:
     def complete(self) -> bool:
         """Whether every example has a response; an incomplete run is not ranked."""
         return not self.missing and not self.failed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplyColumns:
+    """One of several replies to each question, coded as the columns of the same names of its RunRecords."""
+
+    phrasing: int
+    answer: Column
+    literal: Column
+    status: Column
+    reason: Column
+
+    def take(self, rows: npt.NDArray[Any]) -> "ReplyColumns":
+        return ReplyColumns(self.phrasing, *(getattr(self, name).take(rows) for name in REPLY_FIELDS))
+
+
+REPLY_FIELDS = ("answer", "literal", "status", "reason")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,6 +211,7 @@ class RunRecords:
     confidence: Floats
     facts: tuple[tuple[str, Column], ...] = ()
     data: str = ""  # the content of the dataset, where it is known: within it an id is one question
+    replies: tuple[ReplyColumns, ...] = ()  # of a run that asks each question several times; `answer` is their vote
 
     def __len__(self) -> int:
         return len(self.question)
@@ -212,6 +237,16 @@ class RunRecords:
         """Which rows have an answer that is the true one."""
         return np.equal(self.answer.codes, self.truth.codes) & (self.answer.codes >= 0)
 
+    @property
+    def truncated(self) -> Bools:
+        """Which rows have a response that was cut at max_tokens, and is not right."""
+        return self.reason.equals(TRUNCATED) & ~self.right
+
+    def select_reply(self, k: int) -> "RunRecords":
+        """The records with the answers of one of the replies instead of their vote."""
+        columns = {name: getattr(self.replies[k], name) for name in REPLY_FIELDS}
+        return replace(self, **columns, replies=())
+
     def column(self, name: str) -> Column:
         """A fact by its name, or one of the columns every run has."""
         known: dict[str, Column] = {n: getattr(self, n) for n in ("condition", "status", "truth", "reason")}
@@ -224,14 +259,18 @@ class RunRecords:
         """The rows given by a mask or by their numbers, in that order."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return RunRecords(
-            **{f.name: getattr(self, f.name).take(rows) for f in fields(self) if f.name not in ("facts", "data")},
+            **{f.name: getattr(self, f.name).take(rows) for f in fields(self) if f.name not in _NO_COLUMNS},
             facts=tuple((name, column.take(rows)) for name, column in self.facts),
             data=self.data,
+            replies=tuple(reply.take(rows) for reply in self.replies),
         )
 
     def filter_condition(self, condition: str) -> "RunRecords":
         """The rows of one condition."""
         return self.take(self.condition.equals(condition))
+
+
+_NO_COLUMNS = ("facts", "data", "replies")
 
 
 def add_missing_rows(records: RunRecords, conditions: Mapping[str, int]) -> RunRecords:
@@ -259,6 +298,16 @@ def add_missing_rows(records: RunRecords, conditions: Mapping[str, int]) -> RunR
         ),
         program_right=np.where(new, -2, made.program_right).astype(np.int8),
         facts=tuple((name, _clear_rows(column, new)) for name, column in made.facts),
+        replies=tuple(
+            ReplyColumns(
+                reply.phrasing,
+                _clear_rows(reply.answer, new),
+                _clear_rows(reply.literal, new),
+                _fill_rows(reply.status, new, [MISSING] * lacking),
+                _clear_rows(reply.reason, new),
+            )
+            for reply in made.replies
+        ),
     )
 
 
@@ -341,6 +390,9 @@ class RunLog:
     missing_images: int = 0  # further questions whose images are missing: run under MISSING_IMAGE
     cache: CacheUse | None = None  # of an endpoint's run, unless an older version made it
     judge: JudgeUse | None = None
+    usage: TokenUse | None = None  # of the model's calls; None where the run does not say
+    judge_usage: TokenUse | None = None
+    images_sent: Mapping[str, Any] | None = None  # encoding, smallest and largest size that a prompted model was sent
 
     def count_expected(self, condition: str) -> int | None:
         """How many questions the run covers under a condition, where that is known."""

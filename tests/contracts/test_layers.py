@@ -37,6 +37,7 @@ ORDER = (
     (
         "columns",
         "question",
+        "token_usage",
         "result",
         "expected_answer",
         "response_text",

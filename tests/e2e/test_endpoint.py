@@ -113,8 +113,11 @@ def test_faults_and_a_kill_change_nothing_and_cost_nothing(undisturbed, proxy, d
     killed.communicate(timeout=20)
     assert killed.returncode == -signal.SIGKILL
     proxy.release()
-    finished(start(proxy.url, data, tmp_path / "run", tmp_path / "cache"))
+    summary = finished(start(proxy.url, data, tmp_path / "run", tmp_path / "cache"))
     assert set(proxy.delivered.values()) == {1}
+    counted = {name: proxy.usage[name] for name in ("prompt_tokens", "completion_tokens")}
+    cost = (counted["prompt_tokens"] + 2 * counted["completion_tokens"]) / 1e6
+    assert summary["usage"] == {"calls": 36, **counted, "cost": pytest.approx(cost)}
     assert len(proxy.delivered) == 36
     assert set(proxy.met) == set(FAULTS), "the toy data meets every fault"
     assert compute_run_content_id(tmp_path / "run") == compute_run_content_id(undisturbed)

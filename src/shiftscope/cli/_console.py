@@ -211,7 +211,7 @@ KeyEnv = Annotated[str, typer.Option(help="The environment variable that holds t
 CacheFolder = Annotated[Path | None, typer.Option(help="Folder of responses already paid for; shared by all runs.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Pay for every response: neither read nor write the cache.")]
 Batch = Annotated[int, typer.Option(min=1, help="Prompts per batch, for hf models.")]
-Device = Annotated[str, typer.Option(help="For local models: cpu, cuda, cuda:1, mps.")]
+Device = Annotated[str, typer.Option(help="For local models: cpu, cuda, cuda:1, mps; hf models also: all.")]
 TrustRemoteCode = Annotated[
     bool, typer.Option("--trust-remote-code", help="For hf models: run their own code, and load pickled weights.")
 ]

@@ -34,12 +34,29 @@ def command(
         typer.Option(help="as_is, blind, other_image, scene_text, program_text, or all; may be repeated."),
     ] = None,
     mode: shared.Mode = "short",
+    samples: Annotated[
+        int, typer.Option(min=1, max=1000, help="Replies per question, with --temperature above 0: vote and mean.")
+    ] = 1,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(help="File of instructions to ask every question with: one per line, or a JSON or YAML list."),
+    ] = None,
+    system: Annotated[str, typer.Option(help="System prompt, or a file that holds it.")] = "",
+    choices: Annotated[
+        int, typer.Option(min=0, max=10, help="Multiple choice of up to so many options; 0 for open answers.")
+    ] = 0,
+    resize: Annotated[str, typer.Option(help="Size of the images sent: the longer side, or WIDTHxHEIGHT.")] = "",
     joined: Annotated[bool, typer.Option("--joined", help="Put an action and its question into one text.")] = False,
     learn_from: shared.LearnFrom = None,
     learn_part: Annotated[str, typer.Option(help="Train only on these, as --part; FOLDER sets what to stop by.")] = "",
     in_flight: shared.InFlight = 16,
     price: Annotated[str, typer.Option(help="Price of a million tokens read and written, as in 0.15,0.60.")] = "",
-    max_tokens: Annotated[int, typer.Option(min=1, help="Tokens a response may have.")] = 512,
+    max_tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens a response may have, reasoning included; longer ones are truncated.")
+    ] = 512,
+    reasoning_effort: Annotated[
+        str, typer.Option(help="How much a reasoning model at an endpoint may think, as in low or high.")
+    ] = "",
     temperature: Annotated[float, typer.Option(min=0, help="0 for the likeliest response.")] = 0.0,
     parameters: shared.Parameters = "",
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a call.")] = 120.0,
@@ -50,6 +67,9 @@ def command(
     batch: shared.Batch = 8,
     device: shared.Device = "auto",
     dtype: Annotated[str, typer.Option(help="For hf models: float32, bfloat16, float16.")] = "auto",
+    attention: Annotated[
+        str, typer.Option(help="For hf models: flash, sdpa, eager; auto takes flash where there is one.")
+    ] = "auto",
     trust_remote_code: shared.TrustRemoteCode = False,
     seed: shared.Seed = 0,
     trained_on: Annotated[str, typer.Option(help="What the model was trained on; the report compares by it.")] = "",
@@ -64,6 +84,7 @@ def command(
     judge_sample: Annotated[
         int, typer.Option(min=0, help="Replies that the rules read which the judge reads too, to show the agreement.")
     ] = 50,
+    judge_price: Annotated[str, typer.Option(help="The judge's price, as --price.")] = "",
     as_json: shared.AsJson = False,
 ) -> None:
     """Ask a model the questions of a dataset and keep every response; the same command again resumes."""
@@ -72,17 +93,26 @@ def command(
     from ..run.evaluate import RunSpec, evaluate
     from ..run.judge import Judge
     from ..run.make import resolve_data
+    from ..run.prompt_options import PromptOptions, parse_size, read_instructions, read_system
     from ..store.question_part import read_part
 
     for name, value in (("temperature", temperature), ("timeout", timeout)):
         if not math.isfinite(value):
             raise UserError(f"--{name} must be a finite number, not {value}")
+    if choices == 1:
+        raise UserError("--choices takes the number of options, 2 or more; 0 for open answers")
+    sent = parse_parameters(parameters)
+    if reasoning_effort:
+        if "reasoning_effort" in sent:
+            raise UserError("give --reasoning-effort, or reasoning_effort in --parameters, not both")
+        sent |= {"reasoning_effort": reasoning_effort}
     options = ModelOptions(
         seed=seed,
         max_tokens=max_tokens,
         temperature=temperature,
-        parameters=parse_parameters(parameters),
+        parameters=sent,
         dtype=dtype,
+        attention=attention,
         trust_remote_code=trust_remote_code,
         batch=batch,
         device=device,
@@ -112,7 +142,15 @@ def command(
         read_part(part) if part else None,
         read_part(learn_part) if learn_part else None,
         allow_missing,
-        Judge(judge, judge_sample) if judge else None,
+        Judge(judge, judge_sample, parse_price(judge_price)) if judge else None,
+        PromptOptions(
+            samples,
+            read_instructions(prompts) if prompts else (),
+            read_system(system),
+            choices,
+            parse_size(resize),
+            prompts,
+        ),
     )
     counts: list[tuple[int, int]] = []
     with shard_bar(f"asking {model}") as tell:
@@ -181,6 +219,9 @@ def _summarize_condition(log: RunLog, condition: str) -> dict[str, Any]:
     rows = log.records.filter_condition(condition)
     summary: dict[str, Any] = {"condition": condition, "questions": log.count_expected(condition)}
     summary |= {status: int(rows.status.equals(status).sum()) for status in (*STATUSES, MISSING)}
+    if cut := int(rows.truncated.sum()):
+        summary["truncated"] = cut
+        summary["unreadable"] = int((rows.status.equals("unreadable") & ~rows.truncated).sum())
     summary["replies"] = len(rows) - summary["failed"] - summary[MISSING]
     scored = score_rows(rows)
     known = scored.values[scored.scorable]
@@ -195,9 +236,30 @@ def _summarize_condition(log: RunLog, condition: str) -> dict[str, Any]:
     return summary
 
 
+def describe_usage(log: RunLog) -> dict[str, Any]:
+    """Tokens, images, replies and positions of a run, for JSON; nothing that the run does not have."""
+    from ..metrics.mean_accuracy import summarize_replies
+    from ..metrics.position_bias import find_position_bias
+
+    spec, made = dict(log.spec), {}
+    if log.usage:
+        made["usage"] = log.usage.to_json(spec.get("price"))
+    if log.judge_usage:
+        made["judge_usage"] = log.judge_usage.to_json((spec.get("judge") or {}).get("price"))
+    if log.images_sent:
+        made["images_sent"] = dict(log.images_sent)
+    for name, found in (
+        ("reply_summary", summarize_replies(log.records)),
+        ("position_bias", find_position_bias(log.records)),
+    ):
+        made |= {name: asdict(found)} if found else {}
+    return made
+
+
 def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int) -> None:
     """A row for each condition, and how many of the responses are new."""
     from ..result import MISSING, STATUSES
+    from ..run.notes import list_run_notes
     from ..run.score import describe_sample
 
     rows = [_summarize_condition(log, condition) for condition in dict.fromkeys(log.records.condition.to_list())]
@@ -207,10 +269,12 @@ def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int)
         summary |= {"sample": sample} if sample else {}
         summary |= {"cache": log.cache.to_json()} if log.cache else {}
         summary |= {"judge": asdict(log.judge)} if log.judge else {}
+        summary |= describe_usage(log)
         print_json(summary | {"conditions": rows})
         return
     always = ("condition", "questions", "replies", "share_answered", "accuracy")
-    names = ("condition", "questions", "replies", *STATUSES, MISSING, "share_answered", "accuracy", "cost")
+    counts = (*STATUSES, "truncated", MISSING)
+    names = ("condition", "questions", "replies", *counts, "share_answered", "accuracy", "cost")
     shown = [k for k in names if any(row.get(k) for row in rows) or k in always]
     forms = {row.get("form") for row in rows if row["metric"] == "vqa_accuracy"}
     accuracy = f"VQA accuracy ({', '.join(sorted(map(str, forms)))})" if forms else "accuracy"
@@ -229,6 +293,8 @@ def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int)
     print_cache_use(log.cache, len(log.records))
     if log.judge:
         print(f"judge: {log.judge}")
+    for term, sentence in list_run_notes(log):
+        print(f"{term}: {sentence}")
     if new:
         done = f"wrote {out}" + (f" (new replies: {new:,}; from before: {before:,})" if before else "")
     elif lost := int(log.records.status.equals(MISSING).sum()):

@@ -46,11 +46,13 @@ def command(
     """Compute figures with their counts and 95% intervals, in percent."""
     from ..metrics import list_defaults, load_metric
     from ..run import score as scoring
+    from ..run.notes import list_run_notes
     from ..store.question_part import read_part
     from ..store.run_log import read_run
 
     run, declared = runs[0], ""
     judges: tuple[JudgeUse, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
     if audit is not None and not audit.is_dir():
         kind = "a file" if audit.exists() else "no folder"
         raise UserError(f"{audit} is {kind}; --audit takes the folder that shiftscope audit made, --annotations a file")
@@ -68,6 +70,7 @@ def command(
         scores = scoring.score_seeds(runs, *chosen) if len(runs) > 1 else scoring.score_run(run, *chosen)
         logs = [read_run(one) for one in runs]
         declared, judges = scoring.describe_sample(logs[0]), tuple(log.judge for log in logs if log.judge)
+        notes = tuple(note for log in logs for note in list_run_notes(log)) if not metric else ()
     else:
         if not run.exists():
             raise UserError(f"{run}: no such run or results file")
@@ -89,6 +92,8 @@ def command(
             warn(f"{note}: {scoring.describe_other_splits(results.elsewhere)}" if results.elsewhere else note)
     identity = scoring.describe_audit(audit, warn) if audit is not None else ""
     _print_scores(scores, as_json, declared, identity, judges)
+    for term, sentence in notes if not as_json else ():
+        print(f"{term}: {sentence}")
 
 
 def _score_to_json(score: Score, sample: str, audit: str, judges: tuple[JudgeUse, ...]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from ..result import Floats, RunRecords, Score
 from .accuracy import score_rows
 from .bootstrap import SceneBootstrap, bootstrap_interval, number_clusters
 from .intervals import none_if_nan, sum_by_slice
-from .slices import WITHOUT_ANSWER, select_base_rows
+from .slices import WITHOUT_ANSWER, find_rows_apart, select_base_rows
 
 FORMS = ("printed", "footnote", "tabulated", "absolute")
 SUMMED = ("tabulated", "absolute")
@@ -152,7 +152,7 @@ def measure_runs(runs: Mapping[TrainTest, RunRecords], factor: str, form: str = 
         asked[pair] = sum_by_slice(s.scorable, cluster, len(present))
     estimate = ResampledAccuracies(right, asked).measure_degrade({pair: pair for pair in pairs}, factor, form)
     counts: dict[str, Any] = {
-        name: sum(int((r.status.equals(name) & s.scorable).sum()) for r, s in zip(rows, scored, strict=True))
+        name: sum(int((find_rows_apart(r, name) & s.scorable).sum()) for r, s in zip(rows, scored, strict=True))
         for name in WITHOUT_ANSWER
     }
     figures = estimate.value, sum(int(s.scorable.sum()) for s in scored), estimate.low, estimate.high

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..result import AS_IS, MISSING, MISSING_IMAGE, Bools, Codes, Facts, RunRecords, Score
 from .intervals import SceneClusters, SliceShares, sum_by_slice
 
-WITHOUT_ANSWER = ("missing", "undefined", "unreadable", "failed")  # in n, and not right
+WITHOUT_ANSWER = ("missing", "undefined", "unreadable", "failed", "truncated")  # in n, and not right
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +69,12 @@ def has_response(records: RunRecords) -> Bools:
     return ~(records.status.equals(MISSING) | records.status.equals("failed"))
 
 
+def find_rows_apart(records: RunRecords, name: str) -> Bools:
+    """The rows counted apart under one of WITHOUT_ANSWER; what was cut at max_tokens is truncated and nothing else."""
+    cut = records.truncated
+    return cut if name == "truncated" else records.status.equals(name) & ~cut
+
+
 def score_shares(
     metric: str, records: RunRecords, of: Callable[[RunRecords], RowValues], by: Sequence[str] = (), form: str = ""
 ) -> tuple[Score, ...]:
@@ -96,7 +102,7 @@ def make_scores(
     """Shares as scores, each with how many rows of its slice count and how many have no answer."""
     size = len(cut.labels)
     n = sum_by_slice(scorable, cut.codes, size)
-    apart = {s: sum_by_slice(records.status.equals(s) & scorable, cut.codes, size) for s in WITHOUT_ANSWER}
+    apart = {s: sum_by_slice(find_rows_apart(records, s) & scorable, cut.codes, size) for s in WITHOUT_ANSWER}
     scores = []
     for k, label in enumerate(cut.labels):
         without = {name: int(count[k]) for name, count in apart.items()}

@@ -11,16 +11,22 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from ..errors import UserError
+from ..errors import UserError, unknown
 from ..files import remember_file_digest
 from ..model import ModelError, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
+from ..result import TRUNCATED
+from ..rng import seed_of
 from ..schema import Schema
+from ..token_usage import CallUsage
 from ..trust_remote_code import AUTO_MAP, load_options, refuse_untrusted, weight_load_options
 
 TRAITS = ModelTraits(target="hf:ORG/MODEL or hf:FOLDER", prompted=True)
 HUB_SECONDS = 10.0  # to wait for the hub
 THREADS = 4  # that digest files
 DIGITS = 32  # of a digest
+WINDOW = 4  # batches whose prompts are sorted by length together: the shorter the padding, the less is computed
+SPREAD = "all"  # as a device: over all GPUs, and main memory where these are full
+ATTENTION = {"auto": "", "flash": "flash_attention_2", "sdpa": "sdpa", "eager": "eager"}
 TRAINING = ("optimizer", "scheduler", "rng_state", "scaler", "trainer_state", "training_args")  # a training's state
 _HUB = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 _TRUE = ("1", "true", "yes", "on")
@@ -29,11 +35,14 @@ TRUST = "add --trust-remote-code if you trust it"
 
 
 class HuggingFaceModel:
-    """Greedy generation unless the temperature is above 0; a batch that does not fit in memory is halved."""
+    """Greedy generation unless the temperature is above 0; a batch that does not fit in memory is halved.
+
+    `batch` is how many prompts it takes to sort; they are generated `ModelOptions.batch` at a time.
+    """
 
     def __init__(self, model: Any, processor: Any, options: ModelOptions, content: Mapping[str, str]) -> None:
         self._model, self._processor, self._options, self._content = model, processor, options, dict(content)
-        self.batch = options.batch
+        self.batch = WINDOW * options.batch
 
     def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
         return {"model_id": self._content} if self._content else {}
@@ -42,11 +51,14 @@ class HuggingFaceModel:
         import torch
 
         responses: dict[int, Response] = {}
-        for count in sorted({len(p.pictures) for p in batch}):  # one batch has one number of images a prompt
-            alike = [k for k, p in enumerate(batch) if len(p.pictures) == count]
+        for rows in group_by_length(batch, self._options.batch):
+            if self._options.temperature > 0:  # what is drawn does not depend on how often the run was stopped
+                first = batch[rows[0]]
+                path = first.question.id, first.condition, first.phrasing, first.sample or 0
+                torch.manual_seed(seed_of("hf", self._options.seed, *path) % (1 << 63))
             try:
                 with torch.inference_mode():
-                    responses |= dict(zip(alike, self._generate([batch[k] for k in alike]), strict=True))
+                    responses |= dict(zip(rows, self._generate([batch[k] for k in rows]), strict=True))
             except Exception as error:  # its own code, its chat template, or weights that do not fit it
                 why = " ".join(str(error).split())
                 raise ModelError(f"the model stopped with {type(error).__name__}: {why}") from error
@@ -67,17 +79,31 @@ class HuggingFaceModel:
             torch.cuda.empty_cache()
             half = len(batch) // 2
             return self._generate(batch[:half]) + self._generate(batch[half:])
-        if not self._model.config.is_encoder_decoder:
-            written = written[:, inputs["input_ids"].shape[1] :]
+        # of an encoder and a decoder, what is written begins with the decoder's first token, else with the prompt
+        first = 1 if self._model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
+        written = written[:, first:]
         texts = self._processor.batch_decode(written, skip_special_tokens=True)
-        pad = self._model.generation_config.pad_token_id
-        read = inputs["attention_mask"].sum(1).tolist()
-        wrote = [(row != pad).sum().item() for row in written]
+        read = [int(n) for n in inputs["attention_mask"].sum(1).tolist()]
         each = (time.perf_counter() - start) / len(batch)
-        return [
-            Response(raw=text.strip(), seconds=each, tokens=int(r + w))
-            for text, r, w in zip(texts, read, wrote, strict=True)
-        ]
+        responses = []
+        for text, r, row in zip(texts, read, written.tolist(), strict=True):
+            wrote, ended = self._count_written(row)
+            reason = "" if ended or wrote < self._options.max_tokens else TRUNCATED
+            usage = (CallUsage("", r, wrote),)
+            responses.append(Response(text.strip(), reason=reason, seconds=each, tokens=r + wrote, usage=usage))
+        return responses
+
+    def _count_written(self, row: Sequence[int]) -> tuple[int, bool]:
+        """The tokens that were written, up to the one that ends the text, and whether there is one."""
+        config = self._model.generation_config
+        ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
+        for k, token in enumerate(row):
+            if token in ends:
+                return k + 1, True
+        size = len(row)
+        while size and row[size - 1] == config.pad_token_id:
+            size -= 1
+        return size, False
 
     def _prepare_inputs(self, batch: Sequence[Prompt]) -> Any:
         from PIL import Image
@@ -87,7 +113,9 @@ class HuggingFaceModel:
             chats = []
             for prompt, images in zip(batch, pictures, strict=True):
                 content: list[dict[str, Any]] = [{"type": "image", "image": image} for image in images]
-                chats.append([{"role": "user", "content": [*content, {"type": "text", "text": prompt.text}]}])
+                system = [{"role": "system", "content": [{"type": "text", "text": prompt.system}]}]
+                user = {"role": "user", "content": [*content, {"type": "text", "text": prompt.text}]}
+                chats.append([*(system if prompt.system else []), user])
             inputs = self._processor.apply_chat_template(
                 chats,
                 add_generation_prompt=True,
@@ -97,10 +125,29 @@ class HuggingFaceModel:
             )
         else:
             mark = getattr(self._processor, "image_token", "") or ""
-            texts = [mark * len(i) + p.text for p, i in zip(batch, pictures, strict=True)]
+            before = [f"{p.system}\n" if p.system else "" for p in batch]
+            texts = [mark * len(i) + b + p.text for p, b, i in zip(batch, before, pictures, strict=True)]
             given: dict[str, Any] = {"images": pictures} if pictures[0] else {}
             inputs = self._processor(text=texts, padding=True, return_tensors="pt", **given)
         return inputs.to(self._model.device, dtype=self._model.dtype)
+
+
+def group_by_length(batch: Sequence[Prompt], size: int) -> list[list[int]]:
+    """The numbers of the prompts in groups to generate together: as many images each, and as long as can be alike."""
+
+    def measure(prompt: Prompt) -> tuple[int, int, int]:
+        area = sum(width * height for width, height in (picture.size() for picture in prompt.pictures))
+        return len(prompt.pictures), area, len(prompt.system) + len(prompt.text)
+
+    order = sorted(range(len(batch)), key=lambda k: (measure(batch[k]), k))
+    groups: list[list[int]] = []
+    for k in order:
+        alike = groups and len(batch[groups[-1][0]].pictures) == len(batch[k].pictures)
+        if alike and len(groups[-1]) < size:
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    return groups
 
 
 def claims(text: str) -> bool:
@@ -109,7 +156,9 @@ def claims(text: str) -> bool:
 
 def describe_run(target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:
     """What a run's spec says of the model besides its name and prompt."""
-    return {"dtype": options.dtype} | ({"trust_remote_code": True} if options.trust_remote_code else {})
+    spec: dict[str, Any] = {"dtype": options.dtype}
+    spec |= {"attention": options.attention} if options.attention != "auto" else {}
+    return spec | ({"trust_remote_code": True} if options.trust_remote_code else {})
 
 
 def build(target: str, setting: ModelSetting) -> HuggingFaceModel:
@@ -121,19 +170,30 @@ def build(target: str, setting: ModelSetting) -> HuggingFaceModel:
     try:
         import torch
         import transformers
+        from transformers.utils.import_utils import is_flash_attn_2_available
     except ImportError as error:
         raise UserError(f"model hf:{target} {NEEDS} ({error})") from None
     options = setting.options
-    device = options.device
+    if options.attention not in ATTENTION:
+        raise unknown("attention", options.attention, ATTENTION)
+    device, dtype = options.device, options.dtype
     if device == "auto":
         other = "mps" if torch.backends.mps.is_available() else "cpu"
         device = "cuda" if torch.cuda.is_available() else other
-    dtype = options.dtype
+    on_gpu = device.startswith("cuda") or (device == SPREAD and torch.cuda.is_available())
     if dtype == "auto":
-        dtype = "bfloat16" if device.startswith("cuda") else "float32"
+        dtype = "bfloat16" if on_gpu else "float32"
     if not isinstance(getattr(torch, dtype, None), torch.dtype):
         raise UserError(f"no dtype {dtype!r}; write float32, bfloat16, float16 or auto")
-    processor, model = _load_model(transformers, target, getattr(torch, dtype), options.trust_remote_code)
+    how: dict[str, Any] = {"dtype": getattr(torch, dtype)} | ({"device_map": "auto"} if device == SPREAD else {})
+    fits = on_gpu and dtype != "float32"  # what flash attention needs
+    if options.attention == "flash" and not fits:
+        setting.warn(f"model hf:{target} runs without flash attention: it needs a GPU, and bfloat16 or float16")
+    elif ATTENTION[options.attention]:
+        how["attn_implementation"] = ATTENTION[options.attention]
+    elif fits and is_flash_attn_2_available():
+        how["attn_implementation"] = ATTENTION["flash"]
+    processor, model = _load_with_attention(transformers, target, how, setting)
     tokenizer = getattr(processor, "tokenizer", processor)
     tokenizer.padding_side = "left"  # what is generated follows the prompt directly
     if tokenizer.pad_token is None:
@@ -141,7 +201,8 @@ def build(target: str, setting: ModelSetting) -> HuggingFaceModel:
     if model.generation_config.pad_token_id is None:
         model.generation_config.pad_token_id = tokenizer.pad_token_id
     torch.manual_seed(options.seed)
-    return HuggingFaceModel(model.to(device).eval(), processor, options, _describe_content(target))
+    model = model if device == SPREAD else model.to(device)
+    return HuggingFaceModel(model.eval(), processor, options, _describe_content(target))
 
 
 def _describe_content(target: str) -> dict[str, str]:
@@ -158,7 +219,24 @@ def _describe_content(target: str) -> dict[str, str]:
     return {"commit": Path(config).parent.name} if isinstance(config, str) else {}
 
 
-def _load_model(transformers: Any, target: str, dtype: Any, trusted: bool) -> tuple[Any, Any]:
+def _load_with_attention(
+    transformers: Any, target: str, how: Mapping[str, Any], setting: ModelSetting
+) -> tuple[Any, Any]:
+    """Processor and model; without flash attention, and a sentence, where it cannot be had."""
+    trusted = setting.options.trust_remote_code
+    if how.get("attn_implementation") != ATTENTION["flash"]:
+        return _load_model(transformers, target, how, trusted)
+    try:
+        return _load_model(transformers, target, how, trusted)
+    except UserError as error:
+        plain = {name: value for name, value in how.items() if name != "attn_implementation"}
+        parts = _load_model(transformers, target, plain, trusted)  # where it fails again, attention is not why
+        why = str(error).partition("cannot be loaded: ")[2] or str(error)
+        setting.warn(f"model hf:{target} runs without flash attention: {why}")
+        return parts
+
+
+def _load_model(transformers: Any, target: str, how: Mapping[str, Any], trusted: bool) -> tuple[Any, Any]:
     """Processor and model: from the folder, or the cache, or, once the hub is known to be up, from it."""
 
     def load_parts(**where: bool) -> tuple[Any, Any]:
@@ -167,7 +245,7 @@ def _load_model(transformers: Any, target: str, dtype: Any, trusted: bool) -> tu
             raise UserError(f"model hf:{target} wants to run code of its own; {TRUST}")
         processor = transformers.AutoProcessor.from_pretrained(target, **load_options(trusted), **where)
         return processor, transformers.AutoModelForImageTextToText.from_pretrained(
-            target, dtype=dtype, **weight_load_options(trusted), **where
+            target, **how, **weight_load_options(trusted), **where
         )
 
     try:

@@ -44,6 +44,7 @@ class EvalExample:
     prompt: Prompt
     lacks: str = ""
     content: str = ""  # the same for the same question about the same images, in whichever dataset
+    options: tuple[str, ...] = ()  # of a multiple choice, in order
 
 
 def drop_image(item: EvalExample, mode: str) -> EvalExample:

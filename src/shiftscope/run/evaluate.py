@@ -20,7 +20,7 @@ from ..errors import UserError
 from ..files import find_cache_folder
 from ..model import Model, ModelError, ModelOptions, ModelSetting, Response, ServedModel, predict_checked
 from ..picture import Picture
-from ..prompt import build_prompt_spec, join_action
+from ..prompt import join_action
 from ..question import Question
 from ..questions.answer_space import infer_expected
 from ..registry import MODELS
@@ -30,22 +30,26 @@ from ..schema import OPEN
 from ..store.question_part import QuestionPart
 from ..store.response_cache import DiskResponseCache
 from ..store.run_log import JUDGE_FIELD, PLACES_FIELD, SERVER_FIELD, RunWriter, read_spec, refuse_foreign_run_folder
+from .choices import OptionDraw, build_option_facts, read_choice
 from .conditions import EvalExample
 from .consistency import RunPictures, require_one_server, warn_of_fingerprints
 from .judge import Judge, judge_replies
+from .prompt_options import ASKED_ONCE, PromptOptions, SentImages
 from .question_source import QuestionSource, SplitPrompts, open_source
+from .replies import combine_replies
 
 BATCH = 64  # prompts at once, for a model that does not say
 KEPT_ROWS = 512  # written together
 KEPT_SECONDS = 10.0  # or after this long
 GRACE_SECONDS = 2.0  # to wait for calls under way where one of them ends the run
 LONGEST_RAW = 40_000  # characters that a run keeps of a response: its beginning and its end
-KEPT_FIELDS = ("reason", "seconds", "cost", "tokens", "confidence", "trace", "program", "stored", "fingerprint")
+KEPT_FIELDS = ("reason", "seconds", "cost", "tokens", "confidence", "program", "stored", "fingerprint", "usage")
 QUIET_SECONDS = 5.0  # without a response, after which progress is reported all the same
 
 Tell = Callable[[int, int], None]  # done, of how many
 Warn = Callable[[str], None]
 Responses = Iterator[tuple[EvalExample, Response] | None]  # None: no response came for a while
+Rows = Iterator[tuple[QuestionRecord, Prediction] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +75,12 @@ class RunSpec:
     factor: str = ""  # what the data shift, in words a reader knows; nothing where they are a base
     diagnostic: Mapping[str, Any] = field(default_factory=dict)  # the set this run is a part of: version, digest …
     conditions_part: QuestionPart | None = None  # conditions but as_is are asked of these questions only
+    prompts: PromptOptions = ASKED_ONCE
 
     def spec(self, source: QuestionSource) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
         options, name = self.options, model_api.parse_model_name(self.model)
+        self.prompts.check(self.model, name.traits, options, judged=self.judge is not None)
         learned = open_source(self.learn_from) if self.learn_from else source
         spec: dict[str, Any] = {
             "model": self.model,
@@ -85,8 +91,8 @@ class RunSpec:
             "conditions": list(self.conditions),
             "seed": options.seed,
         }
+        spec |= self.prompts.spec(self.mode, prompted=name.traits.prompted)
         if name.traits.prompted:
-            spec["prompt"] = build_prompt_spec(self.mode)
             spec |= {"max_tokens": options.max_tokens, "temperature": options.temperature}
         describe = getattr(MODELS.load(name.kind), "describe_run", None)
         spec |= describe(name.target, options, learned.schema) if describe else {}
@@ -112,7 +118,7 @@ class RunSpec:
 
     def _locate_files(self) -> dict[str, str]:
         """Where the files are whose content the spec identifies: for the command that runs it again."""
-        folders = {"images": self.images, "learn_from": self.learn_from}
+        folders = {"images": self.images, "learn_from": self.learn_from, "prompts": self.prompts.file}
         parts = {"part": self.part, "learn_part": self.learn_part}
         places = {name: str(folder.resolve()) for name, folder in folders.items() if folder}
         return places | {name: part.place for name, part in parts.items() if part and part.place}
@@ -179,6 +185,15 @@ def evaluate(
         items = pictures.iter_examples(_iter_pending(run, prompts, writer), writer, run.mode)
         if isinstance(model, ServedModel):
             items = require_one_server(model, server, writer, items)
+        draw = None
+        if run.prompts.choices:
+            questions = partial(source.questions, run.split)
+            draw = OptionDraw(run.prompts.choices, run.options.seed, questions, source.schema())
+        items = run.prompts.iter_prompts(items, run.mode, draw)
+        if model_api.IMAGES in reads and ("prompt" in spec or run.prompts.resize):
+            sent = SentImages(writer.images_sent)
+            items = sent.note(items)
+            writer.describe_images = sent.to_json
         try:
             shown = partial(_iter_pictures, run, source)
             responses = _predict(model, items, run.model, reads, shown)
@@ -186,7 +201,7 @@ def evaluate(
             if run.conditions_part is not None:
                 spared = len(ids) - len(run.conditions_part.ids)
                 total -= spared * sum(condition != AS_IS for condition in run.conditions)
-            _write_predictions(writer, model, responses, tell, total)
+            _write_predictions(writer, model, _iter_rows(responses, run.prompts.replies), tell, total)
             if run.judge is not None:
                 ask = partial(_predict, judge, name=run.judge.model, reads=frozenset((model_api.TEXT,)), shown=shown)
                 if failed := judge_replies(run.judge, ask, prompts, run.limit, writer):
@@ -259,21 +274,40 @@ def _iter_pending(run: RunSpec, prompts: SplitPrompts, writer: RunWriter) -> Ite
         yield from prompts.iter_examples(condition, run.limit, done)
 
 
-def _write_predictions(writer: RunWriter, model: Model, responses: Responses, tell: Tell, total: int) -> None:
+def _iter_rows(responses: Responses, replies: int) -> Rows:
+    """A row for each question that has all its replies; they may come in any order."""
+    waiting: dict[tuple[str, str], list[tuple[int, int, Prediction]]] = {}
+    for pair in responses:
+        if pair is None:
+            yield None
+            continue
+        item, response = pair
+        one = build_prediction(item, response)
+        if replies > 1:
+            group = waiting.setdefault((item.question.id, item.prompt.condition), [])
+            group.append((item.prompt.phrasing, item.prompt.sample or 0, one))
+            if len(group) < replies:
+                yield None
+                continue
+            del waiting[item.question.id, item.prompt.condition]
+            one = combine_replies([reply for *_, reply in sorted(group, key=lambda reply: reply[:2])])
+        facts = build_option_facts(item.options, item.question.answer)
+        yield build_question_record(item.question, item.scenes, facts=facts, content=item.content), one
+
+
+def _write_predictions(writer: RunWriter, model: Model, made: Rows, tell: Tell, total: int) -> None:
     """Ask, parse and keep; responses are kept however this ends."""
     rows: list[tuple[QuestionRecord, Prediction]] = []
     done = len(writer.done)
     last = time.monotonic()
     tell(done, total)
     try:
-        for k, pair in enumerate(responses):
+        for k, row in enumerate(made):
             if k == 0:  # before anything is kept
                 _record_sources(writer, model)
-            if pair is not None:
-                item, response = pair
+            if row is not None:
                 done += 1
-                record = build_question_record(item.question, item.scenes, content=item.content)
-                rows.append((record, build_prediction(item, response)))
+                rows.append(row)
             if len(rows) >= KEPT_ROWS or (rows and time.monotonic() - last > KEPT_SECONDS):
                 kept, rows = rows, []
                 writer.add(kept)
@@ -288,14 +322,17 @@ def build_prediction(item: EvalExample, response: Response) -> Prediction:
     answer, status = response.answer, response.status
     if answer is None and not status:
         schema = item.scenes[0].schema if item.scenes else OPEN
-        found = read_response(response.raw, infer_expected(item.question, schema))
+        expected = infer_expected(item.question, schema)
+        read = partial(read_choice, options=item.options) if item.options else read_response
+        found = read(response.raw, expected=expected)
         if isinstance(found, Unread):
             status, response = "unreadable", replace(response, reason=response.reason or found.value)
         else:
             answer = found
     status = "answered" if answer is not None else status
     kept: dict[str, Any] = {name: getattr(response, name) for name in KEPT_FIELDS}
-    return Prediction(item.question.id, answer, shorten(response.raw), status, condition=item.prompt.condition, **kept)
+    kept |= {"trace": shorten(response.trace), "phrasing": item.prompt.phrasing, "condition": item.prompt.condition}
+    return Prediction(item.question.id, answer, shorten(response.raw), status, **kept)
 
 
 def shorten(raw: str) -> str:

@@ -36,6 +36,7 @@ class Judge:
 
     model: str
     sample: int = 50
+    price: tuple[float, float] | None = None  # for a million tokens read, and written
 
     def build(self, options: ModelOptions, **given: Any) -> Model:
         """The model, at temperature 0 and without what was meant for the model that is run."""
@@ -48,7 +49,9 @@ class Judge:
 
     def spec(self, model: Model) -> dict[str, Any]:
         """What a run's spec says of its judge."""
-        return {"model": self.model, "version": JUDGE_VERSION, "sample": self.sample, **get_identity(model, {})}
+        priced = {"price": list(self.price)} if self.price else {}
+        own = {"model": self.model, "version": JUDGE_VERSION, "sample": self.sample}
+        return own | priced | get_identity(model, {})
 
 
 def judge_replies(judge: Judge, ask: Ask, prompts: SplitPrompts, limit: int | None, writer: RunWriter) -> int:
@@ -59,11 +62,16 @@ def judge_replies(judge: Judge, ask: Ask, prompts: SplitPrompts, limit: int | No
         if pair is None:
             continue
         item, response = pair
+        record, prediction = rows[item.question.id, item.prompt.condition]
+        spent = tuple(call._replace(judge=True) for call in response.usage)
+        prediction = replace(prediction, usage=prediction.usage + spent)
         if response.status or not (response.raw or response.answer is not None):
             failed += 1
-            continue
-        record, prediction = rows[item.question.id, item.prompt.condition]
-        kept.append((record, decide(prediction, response, _expect(item))))
+            if not spent:
+                continue
+        else:
+            prediction = decide(prediction, response, _expect(item))
+        kept.append((record, prediction))
         if len(kept) == KEPT_DECISIONS:
             writer.add(kept, again=True)
             kept = []

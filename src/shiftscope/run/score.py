@@ -76,6 +76,8 @@ def score_run(
         names = list_defaults("audit")
     elif not names and own:
         names = [*list_defaults("answers"), *([] if by else list_defaults("audit"))]
+    if not metrics and records.replies:
+        names = [*(names or list_defaults("annotators" if options else "answers")), *list_defaults("replies")]
     return (*score_records(records, names, by, options), *unseen)
 
 

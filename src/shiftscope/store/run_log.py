@@ -8,7 +8,7 @@ except for the seconds, and for which responses came from the cache.
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from pathlib import Path
@@ -24,9 +24,18 @@ from ..files import encode_utf8
 from ..folder import open_folder, refuse_foreign_files
 from ..records import canonical_json, content_id, read_json
 from ..result import CacheUse, JudgeUse, Lineage, Prediction, QuestionRecord, RunLog, add_missing_rows
+from ..token_usage import TokenUse
 from ..trained_folder import TRAINING_FIELD
 from .manifest import MANIFEST_FILE, describe_changes
-from .run_table import FACT_PREFIX, RECORD_COLUMNS, build_records, build_row_table, concat_tables, parse_rows
+from .run_table import (
+    FACT_PREFIX,
+    RECORD_COLUMNS,
+    build_records,
+    build_row_table,
+    concat_tables,
+    parse_rows,
+    parse_usage,
+)
 from .shard import open_parquet
 
 RUN_FILE = "run.json"
@@ -39,7 +48,7 @@ JUDGE_FIELD = "judge"  # of a spec; a judge may be added to a run that has none,
 PLACES_FIELD = "places"  # of a spec: paths of files, whose content other fields identify
 ENDPOINT_PREFIX = "openai:"  # begins the names of models whose responses are cached
 SERVER_FIELD = "server"  # in the spec: what the endpoint says of itself; compared when a run resumes
-NOT_CONTENT = ("seconds", "stored", "fingerprint")  # how a response came, not what it is
+NOT_CONTENT = ("seconds", "stored", "fingerprint", "usage")  # how a response came, not what it is
 READ_TRIES = 100  # to read a run that changes meanwhile
 READ_WAIT_SECONDS = 0.02  # between them
 RERUN_HINT = "delete it and run the same shiftscope run again, which asks anew what it held"
@@ -64,6 +73,8 @@ class RunWriter:
     done: set[RowKey] = field(default_factory=set, init=False)  # has a row that is not a failure
     failed: set[RowKey] = field(default_factory=set, init=False)  # may be run again; the new row replaces the old one
     fingerprints: set[str] = field(default_factory=set, init=False)  # of the rows that were there
+    images_sent: dict[str, Any] | None = field(default=None, init=False)  # sizes and encoding, as last written
+    describe_images: Callable[[], dict[str, Any] | None] | None = field(default=None, init=False)  # as they are now
 
     def __post_init__(self) -> None:
         self.spec = dict(self.spec)
@@ -90,6 +101,7 @@ class RunWriter:
         if there is None:
             return
         _refuse_changed(self.folder, there["spec"], self.spec)
+        self.images_sent = there.get("images_sent")
         self.unrecorded = tuple(k for k in ADDED_FIELDS if k in self.spec and k not in there["spec"])
         if SERVER_FIELD in there["spec"]:
             self.spec[SERVER_FIELD] = there["spec"][SERVER_FIELD]  # the rows that are there came from it
@@ -139,7 +151,9 @@ class RunWriter:
         reopened = there is not None and there["finished"] and (self.folder / PREDICTIONS_FILE).is_file()
         if reopened:  # a finished run that gets more rows becomes a running one, its rows the first part
             self._files.move(PREDICTIONS_FILE, f"{PARTS_FOLDER}/part-00000.parquet")
-        if reopened or not self._described:
+        sent = self.describe_images() if self.describe_images else self.images_sent
+        if reopened or not self._described or sent != self.images_sent:
+            self.images_sent = sent
             self._write_json(finished=False)
         parts = _list_parts(self.folder)
         number = _part_number(parts[-1]) + 1 if parts else 0
@@ -177,6 +191,7 @@ class RunWriter:
             "rows": rows,
             "lineage": asdict(self.lineage) if self.lineage else None,
             "cache": cache.to_json() if cache else None,
+            "images_sent": self.images_sent,
             "spec": self.spec,
         }
         data = {name: value for name, value in data.items() if value is not None}
@@ -200,6 +215,8 @@ def read_run(folder: Path) -> RunLog:
         *(tuple(spec.items()), records, there.get("questions"), there["finished"], there.get("population")),
         *(_parse_lineage(there), there.get("missing_images", 0), _count_cache_use(table, spec)),
         _count_judge_use(table, spec),
+        *_count_usage(table, spec),
+        there.get("images_sent"),
     )
     conditions = spec.get("conditions") or dict.fromkeys(records.condition.to_list())
     rows = {c: int(records.condition.equals(c).sum()) for c in (*conditions, result.MISSING_IMAGE)}
@@ -245,6 +262,15 @@ def _count_judge_use(table: Any, spec: Mapping[str, Any]) -> JudgeUse | None:
     return JudgeUse(str(judge.get("model")), len(unread), read, len(sampled), agreed)
 
 
+def _count_usage(table: Any, spec: Mapping[str, Any]) -> tuple[TokenUse | None, TokenUse | None]:
+    """The tokens of the model's calls and of the judge's, from the rows: right however often the run was stopped."""
+    if "usage" not in table.column_names:
+        return None, None
+    calls = [call for text in table.column("usage").to_pylist() if text for call in parse_usage(text)]
+    judged = TokenUse.from_calls(c for c in calls if c.judge) if spec.get(JUDGE_FIELD) else None
+    return TokenUse.from_calls(c for c in calls if not c.judge), judged
+
+
 def read_rows(folder: Path) -> Iterator[tuple[QuestionRecord, Prediction]]:
     """Every row of a run with its raw response and trace; slower than `read_run`."""
     yield from parse_rows(_read_all(folder)[1])
@@ -255,6 +281,9 @@ def compute_run_content_id(folder: Path) -> str:
     there, table = _read_all(folder)
     table = _sort_rows(table, ())
     columns = {n: table.column(n).to_pylist() for n in sorted(table.column_names) if n not in NOT_CONTENT}
+    if "replies" in columns:
+        lists = [json.loads(text or "[]") for text in columns["replies"]]
+        columns["replies"] = [[{k: v for k, v in r.items() if k not in NOT_CONTENT} for r in row] for row in lists]
     spec = {k: v for k, v in comparable_spec(there["spec"]).items() if k != "sources"}  # as many as were loaded
     return content_id([spec, columns])
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..answer import spell
 from ..arrow_array import build_array, read_numbers
-from ..columns import Column, ListColumn
-from ..result import Facts, Prediction, QuestionRecord, RunRecords
+from ..columns import Column, ListColumn, column_of
+from ..result import Facts, Prediction, QuestionRecord, ReplyColumns, RunRecords
+from ..token_usage import CallUsage
 from .tables import Columns, ColumnType, answer_type, arrow_type, format_answer, parse_answer
 
 _NAMES = (
@@ -17,6 +18,7 @@ _NAMES = (
     *("answer_type", "status", "reason", "raw", "seconds", "cost", "tokens", "belief", "program_said", "trace"),
     *("content", "stored", "fingerprint"),  # content: what was asked about which images; older runs lack it
     *("judged", "read_by"),  # older runs lack these too
+    *("usage", "replies"),  # JSON; only where a row has some
 )
 _TYPES: dict[str, ColumnType] = {"image_ids": ("string",), "answers": ("string",), "tokens": "int64"}
 _TYPES |= dict.fromkeys(("seconds", "cost", "belief", "stored"), "float64")
@@ -30,6 +32,12 @@ _ARROW = {str: "string", int: "int64", float: "float64", bool: "bool"}
 _SAME = (
     *("condition", "status", "reason", "raw", "seconds", "cost", "tokens", "trace", "stored", "fingerprint"),
     *("judged", "read_by"),
+)
+_OPTIONAL = ("usage", "replies")
+# Fields of one of several replies, as JSON; those that are as by default are left out.
+_REPLY_FIELDS = (
+    *("answer", "raw", "status", "reason", "seconds", "cost", "tokens", "confidence", "trace", "program", "stored"),
+    *("fingerprint", "phrasing"),
 )
 QUESTION_FIELDS = {"question_id": "question", "image_ids": "scenes"} | {
     name: name for name in ("answers", "twin", "program", "content")
@@ -49,15 +57,32 @@ def build_row_table(rows: Sequence[tuple[QuestionRecord, Prediction]]) -> Any:
         "answer_type": [answer_type(p.answer) for p in predictions],
         **{column: [getattr(q, name) for q in questions] for column, name in QUESTION_FIELDS.items()},
         **{column: [getattr(p, name) for p in predictions] for column, name in PREDICTION_FIELDS.items()},
+        "usage": [_format_json([list(call) for call in p.usage]) for p in predictions],
+        "replies": [_format_json([_format_reply(reply) for reply in p.replies]) for p in predictions],
     }
-    arrays = [build_array(columns[name], arrow_type(kind)) for name, kind in ROW_COLUMNS]
-    fields = [pa.field(name, arrow_type(kind)) for name, kind in ROW_COLUMNS]
+    kinds = [(name, kind) for name, kind in ROW_COLUMNS if name not in _OPTIONAL or any(columns[name])]
+    arrays = [build_array(columns[name], arrow_type(kind)) for name, kind in kinds]
+    fields = [pa.field(name, arrow_type(kind)) for name, kind in kinds]
     facts = [dict(q.facts) for q in questions]
     for name in sorted({name for fact in facts for name in fact}):
         array, field = _build_fact_column(FACT_PREFIX + name, [fact.get(name) for fact in facts])
         arrays.append(array)
         fields.append(field)
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _format_json(values: list[Any]) -> str | None:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":")) if values else None
+
+
+def _format_reply(reply: Prediction) -> dict[str, Any]:
+    plain = Prediction(reply.question, reply.answer, status=reply.status)
+    given = {name: getattr(reply, name) for name in _REPLY_FIELDS}
+    return {k: v for k, v in given.items() if k in ("answer", "status") or v != getattr(plain, k)}
+
+
+def parse_usage(text: str | None) -> tuple[CallUsage, ...]:
+    return tuple(CallUsage(*call) for call in json.loads(text or "[]"))
 
 
 def _build_fact_column(name: str, values: list[Any]) -> tuple[Any, Any]:
@@ -123,13 +148,18 @@ def parse_rows(table: Any) -> Iterator[tuple[QuestionRecord, Prediction]]:
         )
         answer = parse_answer(row["answer"], row["answer_type"])
         rest = {name: row.get(column) for column, name in PREDICTION_FIELDS.items()}
-        yield question, Prediction(question.question, answer, **rest)
+        replies = tuple(
+            Prediction(question.question, condition=row["condition"], **reply)
+            for reply in json.loads(row.get("replies") or "[]")
+        )
+        usage = parse_usage(row.get("usage"))
+        yield question, Prediction(question.question, answer, **rest, usage=usage, replies=replies)
 
 
 RECORD_COLUMNS = (
     *("question_id", "condition", "image_ids", "truth", "answers", "twin", "program", "answer"),
     *("status", "reason", "seconds", "cost", "belief", "program_said", "content", "stored"),
-    *("judged", "read_by"),
+    *("judged", "read_by", "usage", "replies"),
 )
 
 
@@ -146,6 +176,11 @@ def build_records(table: Any, data: str = "", places: str = "") -> RunRecords:
     seconds, cost, confidence = (
         read_numbers(table.column(n).combine_chunks(), np.nan) for n in ("seconds", "cost", "belief")
     )
+    replies = _build_replies(table, answer.values, literal.values)
+    if replies:  # over one vocabulary with the truth
+        words, letters = replies[0].answer.values, replies[0].literal.values
+        truth, answer = Column(words, truth.codes), Column(words, answer.codes)
+        literal, answers = Column(letters, literal.codes), Column(letters, answers.codes)
     content = Column((), np.full(table.num_rows, -1, np.int32))
     if "content" in table.column_names:
         content = _drop_blank(_encode_column(table, "content"))
@@ -173,6 +208,34 @@ def build_records(table: Any, data: str = "", places: str = "") -> RunRecords:
         confidence=confidence,
         facts=tuple(facts),
         data=data,
+        replies=replies,
+    )
+
+
+def _build_replies(table: Any, words: Sequence[str], letters: Sequence[str]) -> tuple[ReplyColumns, ...]:
+    """The replies of a run that asks several times; answers in the vocabularies given, which grow."""
+    if "replies" not in table.column_names:
+        return ()
+    rows = [json.loads(text) if text else [] for text in table.column("replies").to_pylist()]
+    spelled, literals = ({value: k for k, value in enumerate(values)} for values in (words, letters))
+    made = []
+    for k in range(max(map(len, rows), default=0)):
+        replies = [row[k] if k < len(row) else {} for row in rows]
+        given = [reply.get("answer") for reply in replies]
+        codes = [-1 if a is None else spelled.setdefault(spell(a), len(spelled)) for a in given]
+        letter_codes = [-1 if a is None else literals.setdefault(str(format_answer(a)), len(literals)) for a in given]
+        phrasing = max((reply.get("phrasing", 0) for reply in replies), default=0)
+        status, reason = (column_of(reply.get(name) for reply in replies) for name in ("status", "reason"))
+        made.append((phrasing, codes, letter_codes, status, reason))
+    return tuple(
+        ReplyColumns(
+            phrasing,
+            Column(tuple(spelled), np.array(codes, np.int32)),
+            Column(tuple(literals), np.array(letter_codes, np.int32)),
+            status,
+            reason,
+        )
+        for phrasing, codes, letter_codes, status, reason in made
     )
 
 

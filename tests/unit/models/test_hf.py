@@ -165,6 +165,79 @@ def test_a_model_of_the_hub_is_known_by_its_commit(tmp_path, monkeypatch):
     assert _describe_content("org/other") == {}
 
 
+# --- batches, lengths and what is logged ------------------------------------------------------------------
+
+
+def ask(text, *images, system="", name="q"):
+    return Prompt(Question(name, text, ("s",)), text, images, system=system)
+
+
+def test_prompts_are_generated_with_others_of_their_length_and_told_in_order(folder, data):
+    from shiftscope.models.hf import group_by_length
+    from shiftscope.store.dataset import Dataset
+
+    png = Dataset.open(data).example(0, "test").images[0].png
+    words = ["red", "red " * 9, "cube", "blue " * 8, "no", "sphere " * 7]
+    prompts = [ask(text, png, name=f"q{k}") for k, text in enumerate(words)]
+    assert group_by_length(prompts, 3) == [[4, 0, 2], [1, 3, 5]]
+    assert group_by_length([prompts[0], ask("no"), prompts[2]], 3) == [[1], [0, 2]]
+    model = build_model(str(folder), ModelSetting(options=ModelOptions(max_tokens=3, batch=3)))
+    assert model.batch == 12
+    alone = [model.predict([p])[0] for p in prompts]
+    together = model.predict(prompts)
+    assert [r.raw for r in together] == [r.raw for r in alone]
+    assert [r.usage for r in together] == [r.usage for r in alone]
+
+
+def test_tokens_are_counted_and_long_replies_are_truncated(folder, data, tmp_path):
+    given = ["--model", f"hf:{folder}", "--data", data, "--limit", 5, "--max-tokens", 2, "--json"]
+    told = json.loads(here("run", *given, "--out", tmp_path / "run").stdout)
+    rows = [p for _, p in read_rows(tmp_path / "run")]
+    assert told["usage"]["completion_tokens"] == sum(p.usage[0].wrote for p in rows) <= 10
+    assert sum(p.tokens for p in rows) == told["usage"]["prompt_tokens"] + told["usage"]["completion_tokens"]
+    cut = [p for p in rows if p.reason == "cut at max_tokens"]
+    assert cut and all(p.usage[0].wrote == 2 for p in cut)
+    assert told["images_sent"]["largest"] == [24, 16]
+    assert "tokens written per second" in here("score", tmp_path / "run").stdout
+
+
+def test_the_system_prompt_goes_through_the_chat_template(folder):
+    model = build_model(str(folder), ModelSetting(options=ModelOptions(max_tokens=1)))
+    plain, told = model.predict([ask("how many"), ask("how many", system="answer with one word")])
+    assert told.usage[0].read == plain.usage[0].read + 4
+
+
+def test_samples_of_a_local_model_differ_and_do_not_depend_on_stops(folder, data, tmp_path):
+    words = ["run", "--model", f"hf:{folder}", "--data", data, "--max-tokens", 4, "--batch", 4, "--samples", 4]
+    words += ["--temperature", 2, "--json"]
+    assert not here(*words, "--limit", 4, "--out", tmp_path / "one").returncode
+    assert not here(*words, "--limit", 4, "--out", tmp_path / "two").returncode
+    one, two = ([[r.raw for r in p.replies] for _, p in read_rows(tmp_path / name)] for name in ("one", "two"))
+    assert one == two
+    assert any(len(set(replies)) > 1 for replies in one)
+
+
+def test_attention_falls_back_with_one_sentence(folder, refuses):
+    told = []
+    options = ModelOptions(max_tokens=1, attention="flash", device="cpu")
+    model = build_model(str(folder), ModelSetting(options=options, warn=told.append))
+    assert model.predict([ask("how many")])[0].raw is not None
+    (sentence,) = told
+    assert sentence.startswith(f"model hf:{folder} runs without flash attention: ")
+    assert len(sentence.splitlines()) == 1
+    for attention in ("eager", "sdpa"):
+        build_model(str(folder), ModelSetting(options=ModelOptions(attention=attention), warn=told.append))
+    assert len(told) == 1
+    with refuses("no attention 'flsh'"):
+        build_model(str(folder), ModelSetting(options=ModelOptions(attention="flsh")))
+
+
+def test_a_model_spread_over_what_there_is(folder):
+    model = build_model(str(folder), ModelSetting(options=ModelOptions(max_tokens=2, device="all")))
+    alone = build_model(str(folder), ModelSetting(options=ModelOptions(max_tokens=2, device="cpu")))
+    assert model.predict([ask("how many")])[0].raw == alone.predict([ask("how many")])[0].raw
+
+
 # --- code and pickles in a model's folder ---------------------------------------------------------------
 
 CODE = """

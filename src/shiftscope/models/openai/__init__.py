@@ -18,7 +18,9 @@ from urllib.parse import urlsplit
 from ...errors import UserError
 from ...model import ModelOptions, ModelSetting, ModelTraits, Prompt, Response, ServerIdentity
 from ...records import content_id
+from ...result import TRUNCATED
 from ...schema import Schema
+from ...token_usage import CallUsage
 from .endpoint import CallRefused, Completion, Endpoint
 
 TRAITS = ModelTraits(target="openai:MODEL@URL", prompted=True, cached=True)
@@ -94,22 +96,36 @@ class OpenAI:
 
     async def ask(self, prompt: Prompt) -> Response:
         """The response to one prompt, from the cache where the same server gave it before."""
-        parts = [self._identity, self._request_parameters(), prompt.text, [*map(_digest_image, prompt.images)]]
-        key = content_id([KEY_VERSION, self._url, *parts])  # of everything that the response depends on
+        key = self._build_key(prompt)
         known = self._read_cache(key)
         while known is not None and known.fingerprint and not self.fingerprints and self._calls:
             # Only a new response says what the server calls itself now: one is under way.
             await asyncio.wait(self._calls.values(), return_when=asyncio.FIRST_COMPLETED)
         if known is not None and known.fingerprint in (self.fingerprints or ("",)):  # as far as known, of this system
             self.unconfirmed += not self.fingerprints
-            return self._make_response(known)
+            return self._make_response(known, key)
         task = self._calls.get(key)  # the same prompt may be under way already
         if task is None:
             task = self._calls[key] = asyncio.create_task(self._request_completion(key, prompt))
         try:
-            return self._make_response(await task)
+            return self._make_response(await task, key)
         except CallRefused as error:
-            return Response(status="failed", reason=str(error))
+            usage = (CallUsage(key, *error.spent),) if any(error.spent) else ()
+            return Response(status="failed", reason=str(error), usage=usage)
+
+    def _build_key(self, prompt: Prompt) -> str:
+        """Of everything that the response depends on.
+
+        Where chance is part of it, one of several samples is a response of its own, and so is one of another seed:
+        questions that are asked in the same words about the same images do not share their samples.
+        """
+        parameters = self._request_parameters(prompt)
+        parts: list[Any] = [self._identity, parameters, prompt.text, [*map(_digest_image, prompt.images)]]
+        parts += [["system", prompt.system]] if prompt.system else []
+        if parameters.get("temperature", 1) and self._options.seed:
+            parts.append(["seed", self._options.seed])
+        parts += [["sample", prompt.sample, prompt.question.id]] if prompt.sample is not None else []
+        return content_id([KEY_VERSION, self._url, *parts])
 
     def _read_cache(self, key: str) -> Completion | None:
         cached = self._memory.get(key) if self._memory is not None else None
@@ -118,6 +134,7 @@ class OpenAI:
         try:
             fields = json.loads(cached.value)
             fields["seconds"] = float(fields["seconds"])
+            fields["spent"] = tuple(fields.get("spent", (0, 0)))
             completion = Completion(**fields, stored=None if key in self._own else cached.stored)
         except (ValueError, KeyError, TypeError, AttributeError):
             return None  # cached by another version; the server is called again
@@ -138,19 +155,24 @@ class OpenAI:
         finally:
             self._calls.pop(key, None)
 
-    def _request_parameters(self) -> dict[str, Any]:
+    def _request_parameters(self, prompt: Prompt) -> dict[str, Any]:
+        """What is sent beside the messages; a seed of the user's own is another for each sample."""
         o = self._options
         all_of_them = {"max_tokens": o.max_tokens, "temperature": o.temperature, **o.parameters}
+        if prompt.sample and type(all_of_them.get("seed")) is int:
+            all_of_them["seed"] += prompt.sample
         return {"model": self._model} | {k: v for k, v in all_of_them.items() if v is not None}
 
     def _build_body(self, prompt: Prompt) -> bytes:
         """The request in JSON pieces: to encode a picture's text again would take a millisecond."""
         text = json.dumps({"type": "text", "text": prompt.text}, ensure_ascii=False).encode()
         content = b",".join([*map(_encode_image_part, prompt.images), text])
-        rest = json.dumps(self._request_parameters(), ensure_ascii=False).encode()
-        return b'{"messages":[{"role":"user","content":[' + content + b"]}]," + rest[1:]
+        rest = json.dumps(self._request_parameters(prompt), ensure_ascii=False).encode()
+        system = json.dumps({"role": "system", "content": prompt.system}, ensure_ascii=False).encode() + b","
+        messages = (system if prompt.system else b"") + b'{"role":"user","content":[' + content + b"]}"
+        return b'{"messages":[' + messages + b"]," + rest[1:]
 
-    def _make_response(self, completion: Completion) -> Response:
+    def _make_response(self, completion: Completion, key: str) -> Response:
         read, wrote, price = completion.read, completion.wrote, self._options.price
         tokens = cost = None
         if isinstance(read, int) and isinstance(wrote, int):
@@ -158,13 +180,21 @@ class OpenAI:
             cost = (read * price[0] + wrote * price[1]) / 1e6 if price is not None else None
         return Response(
             raw=completion.text,
-            reason="cut at max_tokens" if completion.ended == "length" else "",
+            reason=TRUNCATED if completion.ended == "length" else "",
             seconds=completion.seconds,
             cost=cost,
             tokens=tokens,
+            usage=(CallUsage(key, *_add_spent(read, wrote, completion.spent)),),
+            trace=completion.reasoning,
             stored=completion.stored,
             fingerprint=completion.fingerprint,
         )
+
+
+def _add_spent(read: Any, wrote: Any, spent: tuple[int, int]) -> tuple[int | None, int | None]:
+    """The tokens of a call with those of its attempts that came to nothing; None where the server counts none."""
+    counted = isinstance(read, int) and isinstance(wrote, int)
+    return (read + spent[0], wrote + spent[1]) if counted else (None, None)
 
 
 @lru_cache(maxsize=64)  # questions about one image come one after the other

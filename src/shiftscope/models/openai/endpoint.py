@@ -110,17 +110,24 @@ class Completion:
     fingerprint: str = ""  # `system_fingerprint`: what the server calls the system that responded
     seconds: float = 0.0  # that the call took
     stored: float | None = None  # seconds since 1970 when it was cached; None where it is new
+    spent: tuple[int, int] = (0, 0)  # tokens read and written by attempts of this call that came to nothing
+    reasoning: str = ""  # what a reasoning model thought first, where the server tells
 
 
 class CallRefused(Exception):
-    """This call failed for good; others may not."""
+    """This call failed for good; others may not. `spent`: tokens read and written in vain."""
+
+    spent = (0, 0)
 
 
 class RetryableError(Exception):
     """An attempt failed in a way that another may not; `wait` is what the server asked for.
 
-    `reached`: whether a server answered; `broken`: whether it may be another one the next time.
+    `reached`: whether a server answered; `broken`: whether it may be another one the next time; `spent`: tokens
+    read and written in vain, where it says so.
     """
+
+    spent = (0, 0)
 
     def __init__(self, what: str, wait: float = 0.0, *, reached: bool = True, broken: bool = False) -> None:
         super().__init__(what)
@@ -216,6 +223,7 @@ class Endpoint:
 
     async def post(self, body: bytes, name: str) -> Completion:
         """The completion, with the seconds its last attempt took; `name` spreads the waits of many calls."""
+        spent = (0, 0)
         for attempt in range(1, self._options.retries + 2):
             while (left := self._not_before - time.monotonic()) > 0:
                 await asyncio.sleep(left)
@@ -224,8 +232,12 @@ class Endpoint:
             try:
                 completion = await self._attempt_post(body)
                 self._reached = True
-                return replace(completion, seconds=round(time.perf_counter() - start, 4))
+                return replace(completion, seconds=round(time.perf_counter() - start, 4), spent=spent)
+            except CallRefused as refused:
+                refused.spent = spent
+                raise
             except RetryableError as trouble:
+                spent = spent[0] + trouble.spent[0], spent[1] + trouble.spent[1]
                 self._broken |= trouble.broken
                 if trouble.reached:
                     self._reached = True
@@ -236,7 +248,9 @@ class Endpoint:
                         raise UserError(
                             f"{self._url} is no longer there ({trouble}); run the same command again to go on"
                         ) from None
-                    raise CallRefused(f"{trouble}, {attempt} times") from None
+                    failure = CallRefused(f"{trouble}, {attempt} times")
+                    failure.spent = spent
+                    raise failure from None
                 self._delay_calls(trouble.wait)
                 step = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1))
                 await asyncio.sleep(step * float(derive("retry", name, attempt).uniform(0.5, 1.0)))
@@ -277,11 +291,17 @@ class Endpoint:
             raise UserError(f"{self._url}: HTTP 404, {self._read_error(data)}; check the URL and the model's name")
         if status != 200:
             raise CallRefused(f"HTTP {status}, {self._read_error(data)}")
+        reply: Any = None
         try:
-            found = read_completion(json.loads(data))
+            reply = json.loads(data)
+            found = read_completion(reply)
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
-            raise RetryableError("a reply that is not a whole chat completion") from None
-        fields: dict[str, Any] = {n: self._redact_key(getattr(found, n)) for n in ("text", "ended", "fingerprint")}
+            failure = RetryableError("a reply that is not a whole chat completion")
+            read, wrote = read_usage(reply)
+            failure.spent = read or 0, wrote or 0
+            raise failure from None
+        texts = ("text", "ended", "fingerprint", "reasoning")
+        fields: dict[str, Any] = {n: self._redact_key(getattr(found, n)) for n in texts}
         return replace(found, **fields)
 
     async def _read_response_body(self, response: Any) -> bytes:
@@ -321,15 +341,25 @@ def read_completion(data: Any) -> Completion:
         parts = [_require_type(part, dict) for part in content]
         content = "".join(_require_type(part["text"], str) for part in parts if "text" in part)
     text = _require_type("" if content is None else content, str) or _require_type(message.get("refusal") or "", str)
-    usage = data.get("usage")
-    usage = _require_type({} if usage is None else usage, dict)
-    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    read, wrote = (n if type(n) is int and 0 <= n <= MOST_TOKENS else None for n in counts)
+    _require_type({} if data.get("usage") is None else data["usage"], dict)
+    read, wrote = read_usage(data)
+    thought = message.get("reasoning_content") or message.get("reasoning")  # vLLM and others; the answer is apart
     ended, fingerprint = (
         replace_surrogates(value) if isinstance(value, str) else ""
         for value in (choice.get("finish_reason"), data.get("system_fingerprint"))
     )
-    return Completion(replace_surrogates(text), ended, read, wrote, fingerprint[:LONGEST_FIELD])
+    reasoning = replace_surrogates(thought) if isinstance(thought, str) else ""
+    fingerprint = fingerprint[:LONGEST_FIELD]
+    return Completion(replace_surrogates(text), ended, read, wrote, fingerprint, reasoning=reasoning)
+
+
+def read_usage(data: Any) -> tuple[int | None, int | None]:
+    """The tokens read and written that a server's reply counts; None where it does not."""
+    usage = data.get("usage") if isinstance(data, dict) else None
+    usage = usage if isinstance(usage, dict) else {}
+    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    read, wrote = (n if type(n) is int and 0 <= n <= MOST_TOKENS else None for n in counts)
+    return read, wrote
 
 
 def _require_type(value: Any, kind: type[T]) -> T:

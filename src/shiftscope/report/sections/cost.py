@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...metrics.transfer_matrix import TransferMatrix, median_throughput, sum_training_seconds
+from ...store.run_log import JUDGE_FIELD
 from ..number_format import DASH, format_percent, format_seconds
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
@@ -13,6 +14,7 @@ from ..study_page import DIGITS, describe_measure
 from ..table import Table, TableCell, count_cell, numeric
 
 PLACES = {"report": 75, "study": 70}
+TOKENS = "as the server counts them, attempts in vain included; responses from the cache count as when they came"
 THROUGHPUT = ("images parsed", "questions parsed", "programs executed", "questions answered")
 
 
@@ -23,26 +25,39 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     timed = [r for r in records.each if np.isfinite(r.log.records.seconds).any()]
     if not timed:
         return None
-    paid = any(np.nansum(r.log.records.cost) > 0 for r in timed)
+    paid = any(compute_cost(r) > 0 for r in timed)
+    counted = any(r.log.usage and r.log.usage.read + r.log.usage.wrote for r in timed)
     columns = [
         numeric("Responses"),
         numeric("Median"),
         numeric("95th percentile"),
         numeric("Total", "the times added up; concurrent calls overlap"),
+        *([numeric("Tokens read", TOKENS), numeric("Tokens written", TOKENS)] if counted else []),
         *([numeric("Cost", "in the currency of the prices given")] if paid else []),
     ]
 
     def list_cells(run: ReportRun) -> list[TableCell]:
-        times, cost = run.log.records.seconds, run.log.records.cost
+        times, use = run.log.records.seconds, run.log.usage
         known = times[np.isfinite(times)]
         figures = [float(np.median(known)), float(np.quantile(known, 0.95)), float(known.sum())]
         cells = [count_cell(len(known)), *(TableCell(format_seconds(v), v) for v in figures)]
-        total = float(np.nansum(cost))
-        return [*cells, *([TableCell(f"{total:.4g}" if np.isfinite(cost).any() else DASH, total)] if paid else [])]
+        cells += [count_cell(use.read if use else 0), count_cell(use.wrote if use else 0)] if counted else []
+        total = compute_cost(run)
+        priced = total > 0 or np.isfinite(run.log.records.cost).any()
+        return [*cells, *([TableCell(f"{total:.4g}" if priced else DASH, total)] if paid else [])]
 
     title = "Time per response, all conditions together"
     table = build_run_table(records, title, sort_runs(records, timed), columns, list_cells)
     return Section("Latency and cost", [table])
+
+
+def compute_cost(run: ReportRun) -> float:
+    """What a run's responses cost: each call once, where the run says what was called; a judge is in it."""
+    log, judge = run.log, run.spec.get(JUDGE_FIELD) or {}
+    total = float(np.nansum(log.records.cost))
+    if log.usage and log.usage.calls and run.spec.get("price"):
+        total = log.usage.price(run.spec["price"])
+    return total + (log.judge_usage.price(judge["price"]) if log.judge_usage and judge.get("price") else 0.0)
 
 
 def training_tables(matrix: TransferMatrix) -> Iterator[Table]:

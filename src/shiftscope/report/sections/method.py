@@ -9,8 +9,10 @@ import numpy as np
 from ...metrics.bootstrap import REPLICATES
 from ...metrics.calibration import BINS
 from ...metrics.intervals import FEW_SCENES, wilson_interval
+from ...metrics.position_bias import DRAWS
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import JudgeUse
+from ...run.notes import list_run_notes
 from ...suites import describe_verification
 from ..audit_page import AuditEvidence
 from ..examples import has_dataset
@@ -56,6 +58,7 @@ def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
         fewest=FEWEST,
         fewest_scenes=FEWEST_SCENES,
         bins=BINS,
+        draws=f"{DRAWS:,}",
         seeded=", ".join(seeded),
         unseen=", ".join(unseen),
         unfinished=", ".join(unfinished),
@@ -65,6 +68,13 @@ def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
     for run in report.each:
         if judge := run.log.judge:
             yield f"Judge of {run.contender} on {run.test}", f"{_describe_judge(judge)}. {texts['Judge']}"
+    asked = [(run, note) for run in report.each for note in list_run_notes(run.log)]
+    for run, (term, sentence) in asked:
+        yield f"{term.capitalize()} of {run.contender} on {run.test}", str(strip_credentials(f"{sentence}."))
+    if any(run.log.records.replies for run in report.each):
+        yield "Samples", texts["Samples"]
+    if any(term.startswith("multiple choice") for _, (term, _) in asked):
+        yield "Position bias", texts["Position bias"]
     yield from _describe_selection(report)
     if len(report.contenders) > 1 or len(report.tests) > 1:
         yield "Significance", texts["Significance"]

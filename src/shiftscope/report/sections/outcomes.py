@@ -1,4 +1,4 @@
-"""Outcomes: how many responses were right, wrong, undefined, unparseable, failed or missing."""
+"""Outcomes: how many responses were right, wrong, undefined, unparseable, truncated, failed or missing."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ OUTCOMES = {  # an outcome's look in the bar, and what it means
     "wrong": ("wrong", ""),
     "undefined": ("part-1", "the program has no answer on the scene"),
     "unparseable": ("part-2", "a response came, but it could not be parsed as an answer"),
+    "truncated": ("part-6", "the response was cut at max_tokens, and is not right"),
     "failed": ("part-4", "no response came"),
     "missing": ("part-5", "not run yet, or not in the file of predictions"),
     "no image": ("part-3", "run without its image, which is missing; in no accuracy"),
@@ -55,13 +56,15 @@ def section(report: ReportRuns) -> Section | None:
 def count_outcomes(run: ReportRun) -> Counter[str]:
     """How many questions ended in each way; those without a row are missing."""
     records = run.records
-    values, answered = score_rows(records).values, records.status.equals("answered")
+    cut = records.truncated
+    values, answered = score_rows(records).values, records.status.equals("answered") & ~cut
     counts = Counter(
         right=int((answered & (values >= 1)).sum()),
         partly=int((answered & (values > 0) & (values < 1)).sum()),
         wrong=int((answered & (values <= 0)).sum()),
+        truncated=int(cut.sum()),
     )
-    counts.update({name: int(records.status.equals(status).sum()) for name, status in STATUSES.items()})
+    counts.update({name: int((records.status.equals(status) & ~cut).sum()) for name, status in STATUSES.items()})
     counts["no image"] = run.log.missing_images
     return counts
 

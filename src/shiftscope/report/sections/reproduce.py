@@ -29,9 +29,10 @@ from .tests import find_result
 
 PLACES = {"report": 90}
 RUN_OPTIONS = (
-    *("model", "data", "split", "part", "limit", "condition", "mode", "joined", "learn-from", "learn-part"),
+    *("model", "data", "split", "part", "limit", "condition", "mode", "samples", "prompts", "system", "choices"),
+    *("resize", "joined", "learn-from", "learn-part"),
     *("trained-on", "variant", "images", "allow-missing", "price", "max-tokens", "temperature", "parameters", "dtype"),
-    *("trust-remote-code", "seed", "judge", "judge-sample", "out"),
+    *("attention", "trust-remote-code", "seed", "judge", "judge-sample", "judge-price", "out"),
 )
 DIAGNOSIS = "diagnosis.json"  # beside the runs of a diagnosis
 NO_SOURCES: Mapping[str, str] = MappingProxyType({})
@@ -83,11 +84,15 @@ def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
     prompt, price, learned = spec.get("prompt"), spec.get("price"), spec.get("learned_from")
     places = spec.get(PLACES_FIELD) or {}
     judge = spec.get(JUDGE_FIELD) or {}
+    asked = prompt if isinstance(prompt, Mapping) else {}
     elsewhere = learned not in (None, spec.get("data_id"))
     given = {name: spec.get(name.replace("-", "_")) for name in RUN_OPTIONS} | {
         "part": places.get("part"),
         "condition": spec.get("conditions"),
-        "mode": prompt.get("mode") if isinstance(prompt, Mapping) else None,
+        "mode": asked.get("mode"),
+        "prompts": places.get("prompts"),
+        "system": asked.get("system"),
+        "choices": asked.get("choices"),
         "joined": bool(spec.get("joined")),
         "learn-from": places.get("learn_from") or (sources.get(str(learned)) if elsewhere else None),
         "learn-part": places.get("learn_part"),
@@ -95,6 +100,7 @@ def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
         "allow-missing": run.log.missing_images > 0,
         "judge": judge.get("model"),
         "judge-sample": judge.get("sample"),
+        "judge-price": ",".join(map(str, judge["price"])) if judge.get("price") else None,
         "price": ",".join(map(str, price)) if price else None,
         "parameters": json.dumps(spec["parameters"]) if spec.get("parameters") else None,
         "trust-remote-code": bool(spec.get("trust_remote_code")),
@@ -103,6 +109,7 @@ def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
     needed = {
         "learn-from": f"the dataset of id {learned}" if elsewhere else "",
         "part": read_part(spec),
+        "prompts": f"a file of {json.dumps(asked['instructions'])}" if asked.get("instructions") else "",
         "learn-part": read_part(spec, "learned_part"),
     }
     lacking = [f"--{name}: {what}" for name, what in needed.items() if what and not given[name]]

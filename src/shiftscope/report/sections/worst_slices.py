@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ...columns import Column
 from ...metrics.accuracy import score_rows
 from ...metrics.intervals import student_p_value
-from ...result import Bools, Codes, Floats
+from ...result import OPTIONS, Bools, Codes, Floats
 from ..markup import Child, render_note, tag
 from ..measure import EN_DASH, Levels, cut_levels, describe_dropped_variants, drop_variants, pool_runs, spell_fact
 from ..mentions import MENTIONS, find_mentions
@@ -159,7 +159,7 @@ def _cross_levels(used: tuple[Levels, ...]) -> tuple[npt.NDArray[np.int64], int]
 
 
 PLACES = {"report": 60}
-SKIPPED = ("split", "family", "variant")  # the same for all, or a template or test by another name
+SKIPPED = ("split", "family", "variant", OPTIONS)  # the same for all, or a template or test by another name
 NUMBER = "number"  # a fact that is derived here: a true answer that is a number
 LONGEST_NUMBER = 9  # digits
 PHRASES = {  # how a slice is worded: questions …
@@ -174,6 +174,7 @@ PHRASES = {  # how a slice is worded: questions …
     "template": "of template {}",
     "action": "after an action of type {}",
     "test": "in test {}",
+    "correct_option": "whose true option is number {}",
 }
 MOST_LEVELS = 5  # of a number
 MOST_STEPS = 12  # of a number of which so many or more are looked at
