@@ -7,7 +7,9 @@ import gc
 import multiprocessing
 import operator
 import os
+import secrets
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -110,7 +112,8 @@ class LocalExecutor:
 def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor]:
     context = multiprocessing.get_context("spawn")
     watched, held = context.Pipe(duplex=False)
-    listener = Listener(backlog=workers, authkey=multiprocessing.current_process().authkey)
+    name = f"\0shiftscope-{os.getpid()}-{secrets.token_hex(8)}" if sys.platform == "linux" else None  # no file
+    listener = Listener(name, backlog=workers, authkey=multiprocessing.current_process().authkey)
     over = threading.Event()
     threading.Thread(target=_accept_workers, args=(listener, over), daemon=True).start()
     pool = ProcessPoolExecutor(workers, context, _start_worker, (watched, shared, listener.address))
