@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..metrics.mean_accuracy import summarize_replies
+from ..metrics.mean_accuracy import PHRASING, measure, summarize_replies
 from ..metrics.position_bias import find_position_bias
-from ..result import RunLog
+from ..result import RunLog, Score
 from ..store.run_log import ENDPOINT_PREFIX, JUDGE_FIELD
 from ..token_usage import TokenUse
+
+TOKENS = "tokens"  # begins the terms of what calls cost
 
 
 def list_run_notes(log: RunLog) -> Iterator[tuple[str, str]]:
@@ -15,10 +17,13 @@ def list_run_notes(log: RunLog) -> Iterator[tuple[str, str]]:
     spec = dict(log.spec)
     prompt = spec.get("prompt")
     prompt = prompt if isinstance(prompt, Mapping) else {}
+    scores: dict[Any, str] = {}
     if summary := summarize_replies(log.records):
-        yield "replies", str(summary)
+        scores = {score.slice: _format_score(score) for score in measure(log.records)}
+        yield "replies", f"{summary}; a single reply is right in {scores[()]}"
     for number, instruction in enumerate(prompt.get("instructions") or (), 1):
-        yield f"phrasing {number}", str(instruction)
+        right = scores.get(((PHRASING, number),))
+        yield f"phrasing {number}", f"{instruction!r}" + (f", right in {right}" if right else "")
     if prompt.get("system"):
         yield "system prompt", str(prompt["system"])
     if bias := find_position_bias(log.records):
@@ -30,10 +35,16 @@ def list_run_notes(log: RunLog) -> Iterator[tuple[str, str]]:
     if sent := log.images_sent:
         yield "images", _describe_images(sent, spec.get("resize"))
     if log.usage and log.usage.calls:
-        yield "tokens", _describe_tokens(log, spec)
+        yield TOKENS, _describe_tokens(log, spec)
     if log.judge_usage and log.judge_usage.calls:
         judge = spec.get(JUDGE_FIELD) or {}
-        yield "tokens of the judge", _format_tokens(log.judge_usage, judge.get("price"))
+        yield f"{TOKENS} of the judge", _format_tokens(log.judge_usage, judge.get("price"))
+
+
+def _format_score(score: Score) -> str:
+    if score.value is None or score.low is None or score.high is None:
+        return "no figure"
+    return f"{100 * score.value:.1f}% (95% interval {100 * score.low:.1f}% to {100 * score.high:.1f}%)"
 
 
 def _describe_images(sent: Mapping[str, Any], resize: Any) -> str:

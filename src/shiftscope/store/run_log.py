@@ -24,7 +24,7 @@ from ..files import encode_utf8
 from ..folder import open_folder, refuse_foreign_files
 from ..records import canonical_json, content_id, read_json
 from ..result import CacheUse, JudgeUse, Lineage, Prediction, QuestionRecord, RunLog, add_missing_rows
-from ..token_usage import TokenUse
+from ..token_usage import CallUsage, TokenUse
 from ..trained_folder import TRAINING_FIELD
 from .manifest import MANIFEST_FILE, describe_changes
 from .run_table import (
@@ -80,6 +80,7 @@ class RunWriter:
         self.spec = dict(self.spec)
         self._files, self._held = open_folder(self.folder), ExitStack()
         self._described = False  # whether this writer wrote the run's description
+        self._spent: dict[RowKey, tuple[CallUsage, ...]] = {}  # of rows that failed, and are asked again
 
     def __enter__(self) -> Self:
         """The folder is on disk while it is held, but becomes a run, and stays, only with its first rows."""
@@ -112,6 +113,10 @@ class RunWriter:
         for path in _list_files(self.folder, _read_json(self.folder)):
             with open_parquet(path, RERUN_HINT) as file:
                 columns = file.read(columns=["question_id", "condition", "status"]).to_pydict()
+                if "usage" in file.schema_arrow.names:
+                    calls = file.read(columns=["usage"]).column(0).to_pylist()
+                    rows = zip(*columns.values(), calls, strict=True)
+                    self._spent |= {(q, c): parse_usage(text) if s == "failed" else () for q, c, s, text in rows}
                 if "fingerprint" in file.schema_arrow.names:
                     given = file.read(columns=["fingerprint"]).column(0).unique().to_pylist()
                     self.fingerprints.update(filter(None, given))
@@ -147,6 +152,7 @@ class RunWriter:
             raise ValueError(f"question {twice[0]} was already answered under {twice[1]}")
         if any(a.question != p.question for a, p in rows):
             raise ValueError("a prediction stands beside another question")
+        rows = [(a, replace(p, usage=self._spent.pop((p.question, p.condition), ()) + p.usage)) for a, p in rows]
         there = _read_json(self.folder)
         reopened = there is not None and there["finished"] and (self.folder / PREDICTIONS_FILE).is_file()
         if reopened:  # a finished run that gets more rows becomes a running one, its rows the first part

@@ -362,6 +362,21 @@ def test_tokens_of_attempts_in_vain_and_of_the_judge_count_too(server, data, tmp
         assert len(judge.bodies) == counted + 1
 
 
+def test_tokens_of_a_call_that_failed_count_when_it_is_made_again(server, data, tmp_path):
+    half = {"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 30}}
+    good = server.replies[0]
+    for times in (1, 2):
+        server.replies = [(200, half), (200, half), good]
+        told = run(server, data, tmp_path / "run", "--limit", 2, "--retries", 1)
+        assert told["conditions"][0]["failed"] == 1
+        assert told["usage"]["prompt_tokens"] == server.usage[1] + 2000 * times
+    server.replies = [good]
+    told = run(server, data, tmp_path / "run", "--limit", 2)
+    assert told["conditions"][0]["failed"] == 0
+    assert told["usage"]["prompt_tokens"] == server.usage[1] + 4000
+    assert told["usage"]["completion_tokens"] == server.usage[2] + 120
+
+
 def test_the_report_says_how_it_was_asked_and_how_to_ask_again(server, data, tmp_path):
     (tmp_path / "prompts.txt").write_text("One word.\nBe brief.\n")
     server.say = in_turn("2", "yes", "gray")

@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import re
+import time
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -110,7 +111,7 @@ class OpenAI:
         try:
             return self._make_response(await task, key)
         except CallRefused as error:
-            usage = (CallUsage(key, *error.spent),) if any(error.spent) else ()
+            usage = (CallUsage(error.call, *error.spent),) if any(error.spent) else ()
             return Response(status="failed", reason=str(error), usage=usage)
 
     def _build_key(self, prompt: Prompt) -> str:
@@ -152,6 +153,9 @@ class OpenAI:
                 fields = {name: value for name, value in asdict(completion).items() if name != "stored"}
                 self._memory.put(key, json.dumps(fields, ensure_ascii=False))
             return completion
+        except CallRefused as error:
+            error.call = f"{key} {time.time_ns()}"  # another than that of a later call for the same
+            raise
         finally:
             self._calls.pop(key, None)
 

@@ -115,9 +115,10 @@ class Completion:
 
 
 class CallRefused(Exception):
-    """This call failed for good; others may not. `spent`: tokens read and written in vain."""
+    """This call failed for good; others may not. `spent`: tokens read and written in vain, by which `call`."""
 
     spent = (0, 0)
+    call = ""
 
 
 class RetryableError(Exception):

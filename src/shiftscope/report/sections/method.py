@@ -11,8 +11,8 @@ from ...metrics.calibration import BINS
 from ...metrics.intervals import FEW_SCENES, wilson_interval
 from ...metrics.position_bias import DRAWS
 from ...metrics.transfer_matrix import TransferMatrix
-from ...result import JudgeUse
-from ...run.notes import list_run_notes
+from ...result import OPTIONS, JudgeUse
+from ...run.notes import TOKENS, list_run_notes
 from ...suites import describe_verification
 from ..audit_page import AuditEvidence
 from ..examples import has_dataset
@@ -27,6 +27,7 @@ from .reproduce import strip_credentials
 from .worst_slices import FEWEST, FEWEST_SCENES
 
 PLACES = {"report": 85, "audit": 80, "study": 80}
+MOST_NAMED = 3  # tests in a term
 
 
 def section(records: ReportRuns | AuditEvidence | TransferMatrix) -> Section | None:
@@ -68,12 +69,10 @@ def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
     for run in report.each:
         if judge := run.log.judge:
             yield f"Judge of {run.contender} on {run.test}", f"{_describe_judge(judge)}. {texts['Judge']}"
-    asked = [(run, note) for run in report.each for note in list_run_notes(run.log)]
-    for run, (term, sentence) in asked:
-        yield f"{term.capitalize()} of {run.contender} on {run.test}", str(strip_credentials(f"{sentence}."))
+    yield from _describe_prompts(report)
     if any(run.log.records.replies for run in report.each):
         yield "Samples", texts["Samples"]
-    if any(term.startswith("multiple choice") for _, (term, _) in asked):
+    if any(OPTIONS in dict(run.log.records.facts) for run in report.each):
         yield "Position bias", texts["Position bias"]
     yield from _describe_selection(report)
     if len(report.contenders) > 1 or len(report.tests) > 1:
@@ -94,6 +93,18 @@ def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
         yield "Unfinished runs", texts["Unfinished runs"]
     if any(np.isfinite(r.records.confidence).any() for r in report.runs):
         yield "Calibration error", texts["Calibration error"]
+
+
+def _describe_prompts(report: ReportRuns) -> Iterator[tuple[str, str]]:
+    """How each contender was asked besides the questions, once for all tests where that is so; not what it cost."""
+    tests: dict[tuple[str, str, str], dict[str, None]] = {}
+    for run in report.each:
+        for term, sentence in list_run_notes(run.log):
+            if not term.startswith(TOKENS):
+                tests.setdefault((term, run.contender, sentence), {})[run.test] = None
+    for (term, contender, sentence), on in tests.items():
+        where = ", ".join(on) if len(on) <= MOST_NAMED else f"{len(on)} tests"
+        yield f"{term.capitalize()} of {contender} on {where}", str(strip_credentials(f"{sentence}."))
 
 
 def _describe_judge(judge: JudgeUse) -> str:
