@@ -17,7 +17,7 @@ from shiftscope.store.dataset import Dataset
 from shiftscope.store.question_part import QuestionPart
 from shiftscope.store.run_log import read_run
 
-PUBLIC = "0059285382e9e6a5"  # the digest of version 1; another means another version
+PUBLIC = "e8617ad48a213dd6"  # the digest of version 1; another means another version
 
 
 @pytest.fixture(scope="module")
