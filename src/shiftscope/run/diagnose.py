@@ -274,7 +274,7 @@ def _plan_run(
     some: frozenset[str],
     conditions: tuple[str, ...],
 ) -> PlannedRun:
-    of = {"split": SPLIT, "data_id": data_id(made)}
+    of: dict[str, Any] = {"split": SPLIT, "data_id": data_id(made)}
     ids = frozenset(q.id for q in asked)
     return PlannedRun(
         part,
