@@ -64,7 +64,7 @@ def _draw_factors(verdict: Verdict) -> Html:
     chart = draw_dumbbells(label, rows, ends=ENDS, gap="points", width=760, left=LABELS, right=FIGURES)
     legend = render_legend([draw_legend_mark(k), name] for k, name in enumerate(ENDS))
     return render_figure(
-        f"What shifts cost {verdict.contender}", ", accuracy in per cent", legend, chart, look="ranked"
+        f"What shifts cost {verdict.contender}", ", accuracy in per cent", legend, chart, look="factors"
     )
 
 
