@@ -59,7 +59,7 @@ def test_the_page_is_there_and_says_what_it_holds(made):
     assert said["bytes"] == out.stat().st_size < 1_000_000
     assert said["runs"] == len(runs)
     assert said["sections"] == [
-        "headline", "shifts", "outcomes", "attribution", "curves", "calibration", "worst_slices",
+        "verdict", "headline", "shifts", "outcomes", "attribution", "curves", "calibration", "worst_slices",
         "failures", "twin_failures", "cost", "method", "reproduce",
     ]  # fmt: skip
 
@@ -111,3 +111,30 @@ def test_what_is_not_a_run_a_page_or_a_dataset_is_refused_in_one_sentence(made, 
         assert sentence in result.stderr
         assert "Traceback" not in result.stderr
     assert not (tmp_path / "r.html").exists()
+
+
+def test_the_format_is_named_or_that_of_the_file(made, tmp_path):
+    runs, _, _ = made
+    for words, name, start in (
+        (("--format", "md"), "report.md", "# film, nsvqa on 2 tests\n"),
+        (("--out", "mine.csv"), "mine.csv", "section,table,row,column,text,value\n"),
+        (("--out", "mine.JSON"), "mine.JSON", "{\n"),
+        (("--format", "md", "--out", "notes.txt"), "notes.txt", "# film"),
+    ):
+        result = here("report", *runs, *words, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        assert (tmp_path / name).read_text("utf-8").startswith(start)
+    assert json.loads((tmp_path / "mine.JSON").read_text("utf-8"))["verdicts"][0]["contender"] == "film"
+    result = here("report", *runs, "--format", "pdf", cwd=tmp_path)
+    assert (result.returncode, "no format 'pdf'" in result.stderr) == (2, True)
+
+
+def test_the_charts_are_written_beside(made, tmp_path):
+    runs, _, _ = made
+    result = here("report", *runs, "--figures", "figures", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    names = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert names[0] == "01-verdict-what-shifts-cost-film-accuracy-in-per-cent.pdf"
+    assert {name.rpartition(".")[0] for name in names if name.endswith(".svg")} == {
+        name.rpartition(".")[0] for name in names if name.endswith(".pdf")
+    }

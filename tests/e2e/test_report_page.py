@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from report_toys import log, right, study, write_runs
+from report_toys import asked, log, right, study, write_runs
 from shiftscope.report.run_page import build_report, report
 
 pytestmark = pytest.mark.full
@@ -44,7 +44,7 @@ def opened(browser, page_file, **how):
 
 def test_it_loads_nothing_and_complains_of_nothing(browser, page_file):
     page, trouble = opened(browser, page_file, offline=True)
-    assert page.locator("section").count() == 12
+    assert page.locator("section").count() == 13
     load = "all => Promise.all(all.map(i => (i.loading = 'eager', i.decode().then(() => i.naturalWidth))))"
     assert min(page.locator("img").evaluate_all(load)) > 0
     assert trouble == []
@@ -56,6 +56,36 @@ def test_nothing_runs_out_of_the_window(browser, page_file, width, scheme):
     page, _ = opened(browser, page_file, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("models", [3, 8, 12])
+def test_no_table_scrolls_sideways_on_a_laptop(browser, tmp_path, models):
+    questions = [
+        asked(
+            f"q{k}",
+            "yes",
+            f"s{k // 4}",
+            kind=f"query_kind_{k % 12}",
+            template=f"a_long_name_{k % 9}.json",
+            length=k % 30,
+        )
+        for k in range(240)
+    ]
+    tests = ("default", "easy", "hard", "rd+", "tail", "co-2")
+    runs = [
+        log(
+            right(240 - 9 * k - 5 * j, questions),
+            model=f"hf:org/some-vision-language-model-{k}b-instruct",
+            variant=test,
+        )
+        for k in range(models)
+        for j, test in enumerate(tests)
+    ]
+    (tmp_path / "report.html").write_text(build_report(study(*runs)).render(), "utf-8")
+    page, _ = opened(browser, tmp_path / "report.html")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    wide = "[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.ariaLabel)"
+    assert page.evaluate(wide) == []
 
 
 def test_a_long_name_stays_in_the_window(browser, tmp_path):

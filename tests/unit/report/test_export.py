@@ -56,8 +56,8 @@ def test_charts_become_files_that_need_no_style_sheet(tmp_path):
     page = build_report(three())
     paths = write_figures(list(page.build_sections()), tmp_path)
     assert [p.name for p in paths[:2]] == [
-        "01-verdict-factors-by-what-they-cost-accuracy-in-per-cent.svg",
-        "01-verdict-factors-by-what-they-cost-accuracy-in-per-cent.pdf",
+        "01-verdict-what-shifts-cost-toy-accuracy-in-per-cent.svg",
+        "01-verdict-what-shifts-cost-toy-accuracy-in-per-cent.pdf",
     ]
     for path in paths:
         if path.suffix == ".svg":

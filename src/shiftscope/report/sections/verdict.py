@@ -63,7 +63,9 @@ def _draw_factors(verdict: Verdict) -> Html:
     label = f"Accuracy of {verdict.contender} at the base and under each shift"
     chart = draw_dumbbells(label, rows, ends=ENDS, gap="points", width=760, left=LABELS, right=FIGURES)
     legend = render_legend([draw_legend_mark(k), name] for k, name in enumerate(ENDS))
-    return render_figure("Factors by what they cost", ", accuracy in per cent", legend, chart, look="ranked")
+    return render_figure(
+        f"What shifts cost {verdict.contender}", ", accuracy in per cent", legend, chart, look="factors"
+    )
 
 
 def _build_end(one: FactorDrop) -> Score:
@@ -103,7 +105,7 @@ def _build_table(verdict: Verdict) -> Table:
         for one in verdict.factors
     ]
     note = render_note(WORSE, f" significant at {SIGNIFICANCE:g} after Holm's correction.")
-    return Table("Factors by what they cost", heads, rows, note)
+    return Table(f"What shifts cost {verdict.contender}", heads, rows, note)
 
 
 def _format_ends(one: FactorDrop) -> str:
