@@ -7,6 +7,7 @@ overall change as it is, for factors and slices after Holm's correction over all
 rows together each raise a false alarm in at most 2.5% of comparisons.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,6 +102,7 @@ class Comparison:
     common: int  # questions
     only_first: int
     only_second: int
+    detectable: float  # the overall drop that would be sure in 9 of 10 comparisons of this size
     examples: tuple[PartingExample, ...]
     notes: tuple[str, ...]
 
@@ -111,12 +113,6 @@ class Comparison:
     @property
     def failing(self) -> tuple[AccuracyChange, ...]:
         return tuple(one for one in self.changes if one.fails)
-
-    @property
-    def detectable(self) -> float:
-        """The overall drop that would be sure in 9 of 10 comparisons of this size, given the threshold."""
-        one = self.overall
-        return (one.high - one.low) / (2 * 1.959964) * POWER_FACTOR - (self.threshold or 0.0)
 
 
 def measure_change(
@@ -171,6 +167,7 @@ def compare(
         settle_changes(changes, threshold),
         threshold,
         *(len(pairs), pairing.only_first, pairing.only_second),
+        _estimate_detectable(pairs, threshold or 0.0),
         _pick_examples(sides, pairing, examples),
         (*pairing.notes, *_describe_sides(sides, pairing, names)),
     )
@@ -178,6 +175,30 @@ def compare(
 
 def _measure(pairs: PairedRows, group: str, name: str, threshold: float | None) -> AccuracyChange:
     return measure_change(group, name, pairs.first, pairs.second, cluster_runs(pairs.parts), threshold or 0.0)
+
+
+def find_detectable_drop(
+    churn: float, design: float, n: float, threshold: float = 0.0, errors: float = POWER_FACTOR
+) -> float:
+    """The drop that n questions show to be beyond the threshold in 9 of 10 comparisons, by the normal distribution.
+
+    `churn` is the share of questions that only one is right on without the drop, `design` the factor by which
+    questions that share scenes raise the variance.
+    """
+    drop = 0.5  # from 0 it would not move where there is no churn
+    for _ in range(50):
+        drop = errors * math.sqrt(max(0.0, churn + drop - drop**2) * design / n) - threshold
+    return min(drop, 1.0)
+
+
+def _estimate_detectable(pairs: PairedRows, threshold: float) -> float:
+    change = pairs.second - pairs.first
+    off = change - change.mean()
+    whole = float((off**2).sum())
+    sums = cluster_runs(pairs.parts).sum_by_scene(off)
+    design = max(1.0, float((sums**2).sum()) / whole) if whole > 0 else 1.0
+    churn = float((change**2).mean() - abs(change.mean()))
+    return find_detectable_drop(max(churn, 0.0), design, len(pairs), threshold)
 
 
 def _measure_factors(pairs: PairedRows, threshold: float | None) -> Iterator[AccuracyChange]:

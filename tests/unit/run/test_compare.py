@@ -9,7 +9,7 @@ from benchmarks.compare_power import Scenario, simulate
 from command import here, refused
 from shiftscope.metrics.intervals import SceneClusters
 from shiftscope.result import Lineage, Prediction, QuestionRecord
-from shiftscope.run.compare import AccuracyChange, compare, measure_change, settle_changes
+from shiftscope.run.compare import AccuracyChange, compare, find_detectable_drop, measure_change, settle_changes
 from shiftscope.store.run_log import RunWriter
 
 KINDS = ("exist", "count", "query")
@@ -103,6 +103,15 @@ def test_two_runs_that_answer_alike_differ_in_nothing(tmp_path):
     assert [one["change"] for one in found["changes"]] == [0] * len(found["changes"])
     assert found["examples"] == []
     assert {one["direction"] for one in found["changes"]} == {""}
+
+
+def test_what_a_comparison_could_have_shown_is_told(two):
+    assert find_detectable_drop(0.1, 1.475, 5000) == pytest.approx(
+        0.0192, abs=1e-4
+    )  # 3.24 √((0.1 + 0.019) 1.475 / 5000)
+    assert find_detectable_drop(0.1, 1.475, 5000, -0.02) == pytest.approx(0.0408, abs=1e-4)
+    assert 0 < told(*two)[1]["detectable_drop"] < 1  # of 2,000 questions that differ but for the drop in nothing
+    assert "points would be sure 9 times in 10" in here("compare", *reversed(two), "--fail-below", "0").stdout
 
 
 def test_a_drop_in_one_question_type_is_named(tmp_path):
