@@ -1,13 +1,13 @@
 """Diagnose: ask a model the diagnostic set, as much of it as a budget of calls allows, in ordinary runs.
 
-How a budget is spent. Three fifths go to the factors, a quarter to the conditions that tell stages apart, the rest to
-the parts beside, in equal numbers. All factors share one base, and every twin asks about the scenes that the base
-asks about, so that each drop is paired, question by question where questions are twins, scene by scene where not.
-Numbers are equal over the factors, which is within 4% of the least total variance of their drops for accuracies of 60
-to 90% and up to a quarter of the pairs that part, whichever these turn out to be. Scenes are as many as the
-budget allows, four questions each, since questions about one scene tell less than questions about several. A twin
-that is the same as its original to the letter (a question about parts, in rd+) is not asked: its drop is 0.
-Conditions are asked of a subset, spread over the scenes, the same questions in the base and in every twin.
+How a budget is spent. At most 15% go to the parts beside the factors, in equal numbers; of the rest two thirds to the
+factors, and what is left to the conditions that tell stages apart. All factors share one base, and every twin asks
+about the scenes that the base asks about, so that each drop is paired, question by question where questions are twins,
+scene by scene where not. Numbers are equal over the factors, which is within 4% of the least total variance of their
+drops for accuracies of 60 to 90% and up to a quarter of the pairs that part, whichever these turn out to be. Scenes are
+as many as the budget allows, four questions each, since questions about one scene tell less than questions about
+several. A twin that is the same as its original to the letter (a question about parts, in rd+) is not asked: its drop
+is 0. Conditions are asked of a subset, spread over the scenes, the same questions in the base and in every twin.
 """
 
 import json
@@ -42,7 +42,8 @@ from .question_source import open_source
 NAME = "diagnosis.json"
 FORMAT = 1
 RECOMMENDED = 2000  # calls
-FACTOR_SHARE, STAGE_SHARE = 0.60, 0.25  # of the budget
+BESIDE_SHARE = 0.15  # of the budget
+FACTOR_SHARE = 2 / 3  # of the rest
 SCENES_IN_SHARD = 20
 FEWEST_SCENES = 5  # with fewer, a drop has no interval worth the name
 ACCURACY, DISCORDANT, WITHIN_SCENE = 0.8, 0.15, 0.1  # assumed before anything is known; the last, a correlation
@@ -160,22 +161,23 @@ def plan_diagnosis(spec: DiagnosisSpec, bar: ProgressBar = show_no_bar) -> Diagn
     suited = [part for part in whole.parts if part.name not in left_out]
     factors = [part for part in suited if part.group == FACTORS]
     beside = [part for part in suited if part.group != FACTORS]
-    share = FACTOR_SHARE if beside else 1 - STAGE_SHARE
-    scenes = int(share * spec.budget / sum(part.per_scene for part in factors))
+    each = int(BESIDE_SHARE * spec.budget / max(1, len(beside)))
+    aside = _plan_beside(spec, whole, beside, each, bar) if each else []
+    rest = spec.budget - sum(len(run.questions.ids) for run in aside)
+    per_scene = sum(part.per_scene for part in factors)
+    scenes = int(FACTOR_SHARE * rest / per_scene)
     if scenes < 1:
+        least = math.ceil(per_scene * FEWEST_SCENES / FACTOR_SHARE / (1 - BESIDE_SHARE))
         raise UserError(
             f"a budget of {spec.budget:,} calls is too small: no factor could be estimated; give --budget "
-            f"{RECOMMENDED:,}, or at least {math.ceil(sum(p.per_scene for p in factors) * FEWEST_SCENES / share):,}"
+            f"{RECOMMENDED:,}, or at least {least:,}"
         )
     scenes = min(scenes, whole.base.shards * SCENES_IN_SHARD)
     conditions = {part.name: _select_conditions(part, traits) for part in factors}
     extra = sum(len(some) - 1 for some in conditions.values())
-    staged = int(STAGE_SHARE * spec.budget / extra) if extra else 0
+    staged = (rest - scenes * per_scene) // extra if extra else 0
     runs = _plan_factors(spec, whole, factors, scenes, staged, conditions, bar)
-    each = int((1 - FACTOR_SHARE - STAGE_SHARE) * spec.budget / max(1, len(beside)))
-    if each:
-        runs += _plan_beside(spec, whole, beside, each, bar)
-    return DiagnosisPlan(spec, whole, tuple(map(_count_costs, runs)), left_out)
+    return DiagnosisPlan(spec, whole, tuple(map(_count_costs, [*runs, *aside])), left_out)
 
 
 def _explain_unsuited(part: DiagnosticPart, spec: DiagnosisSpec) -> str:
@@ -407,13 +409,18 @@ class _RateClock:
 
     def __init__(self, total: int, say: Say) -> None:
         self._total, self._say = total, say
+        self._before: int | None = None  # calls made by earlier sessions
         self._first: tuple[int, float] | None = None
         self._over = False
 
     def note(self, done: int) -> None:
         now = time.monotonic()
-        if self._first is None:
+        if self._before is None:
+            self._before = done
+        if self._first is None and done > self._before:  # what comes before the first reply is loading
             self._first = done, now
+        if self._first is None:
+            return
         calls, seconds = done - self._first[0], now - self._first[1]
         if not self._over and calls >= FIRST_CALLS and seconds > 1:
             self._over = True

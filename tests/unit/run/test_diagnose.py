@@ -6,9 +6,15 @@ from dataclasses import replace
 import pytest
 
 from asked import dataset
+from campaign.proxy import Proxy
+from endpoints import completion, serving
 from shiftscope.errors import UserError
 from shiftscope.metrics.attribution import measure
+from shiftscope.model import ModelOptions
 from shiftscope.question import Question
+from shiftscope.records import content_id
+from shiftscope.report.runs import read_runs
+from shiftscope.report.verdict import find_verdict
 from shiftscope.run import diagnose as diagnosing
 from shiftscope.run.diagnose import DiagnosisPlan, DiagnosisSpec, diagnose, plan_diagnosis, refuse_other_diagnosis
 from shiftscope.run.diagnostic_set import FACTORS, digest_shards, load_diagnostic_set
@@ -156,3 +162,26 @@ def test_conditions_of_a_subset_are_asked_of_it_alone(tmp_path):
     rows = log.records.filter_condition("scene_text")
     assert {rows.question.values[k] for k in rows.question.codes} == some.ids
     assert evaluate(run, tmp_path / "run").questions == len(ids)
+
+
+def answer_by_content(handler, status):
+    """The answer depends on all that was sent, and on nothing else."""
+    content = handler.server.bodies[-1]["messages"]
+    return completion(("yes", "no", "2", "rubber")[int(content_id(content), 16) % 4])[1]
+
+
+def test_an_endpoint_behind_a_bad_line_gets_the_same_verdict(small, tmp_path, monkeypatch):
+    options = ModelOptions(in_flight=1, timeout=0.5, price=(1.0, 2.0))
+    found = []
+    with serving(monkeypatch) as server, Proxy(server.url, slow=1.0) as proxy:
+        server.replies = [(200, answer_by_content)]
+        for url, faults in ((server.url, False), (proxy.url, True)):
+            proxy.reset(faults=faults)
+            plan = plan_diagnosis(DiagnosisSpec(f"openai:m@{url}", 150, 1, options=options))
+            done = diagnose(plan, tmp_path / str(faults), cache=tmp_path / "replies" / str(faults))
+            assert (done.failed, done.new) == (0, plan.count("calls"))
+            report = read_runs(done.folders)
+            found.append(find_verdict(report, *report.contenders).to_json() | {"commands": ()})
+    assert sum(proxy.met.values()) > 50
+    assert found[0]["factors"] and found[0] == found[1]
+    assert plan.price == pytest.approx((plan.count("read") + 2 * plan.count("written")) / 1e6)
