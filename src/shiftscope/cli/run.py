@@ -143,7 +143,7 @@ def command(
         read_part(learn_part) if learn_part else None,
         allow_missing,
         Judge(judge, judge_sample, parse_price(judge_price)) if judge else None,
-        PromptOptions(
+        prompts=PromptOptions(
             samples,
             read_instructions(prompts) if prompts else (),
             read_system(system),
