@@ -11,7 +11,7 @@ from shiftscope.store.run_log import RunWriter
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "examples" / "data"
-BARE = {"undefined": 0, "unreadable": 0, "failed": 0}
+BARE = {"undefined": 0, "unreadable": 0, "failed": 0, "truncated": 0}
 
 
 def score(*words):

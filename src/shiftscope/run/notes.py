@@ -25,7 +25,7 @@ def list_run_notes(log: RunLog) -> Iterator[tuple[str, str]]:
         right = scores.get(((PHRASING, number),))
         yield f"phrasing {number}", f"{instruction!r}" + (f", right in {right}" if right else "")
     if prompt.get("system"):
-        yield "system prompt", str(prompt["system"])
+        yield "system prompt", repr(str(prompt["system"]))
     if bias := find_position_bias(log.records):
         yield f"multiple choice, up to {prompt.get('choices')} options", str(bias)
     cut = int((log.records.truncated).sum())
