@@ -39,6 +39,9 @@ SENSELESS = ("blind", "other_image")  # conditions under which an answer can onl
 TELLING = ("scene_text", "program_text")  # conditions without which seeing, reading and reasoning are one
 
 
+FEW_QUESTIONS = 30  # under several conditions: fewer name a stage with a caveat
+
+
 @dataclass(frozen=True, slots=True)
 class FactorDrop:
     """What one level of a factor costs, from its base."""
@@ -302,7 +305,7 @@ def spell_stage(verdict: Verdict) -> str:
     said = f"{what}, most {lost} in {loss.main.stage}: {points} ({listed}; {count_noun(loss.n, 'question')})."
     if loss.prior and loss.prior > 0 and not loss.lacking:
         said += f" {format_percent(loss.prior)} points are answers that stay the same without the right image."
-    return said
+    return f"{said} From so few questions this is a hint, no more." if loss.n < FEW_QUESTIONS else said
 
 
 def spell_slices(verdict: Verdict) -> str:
