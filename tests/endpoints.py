@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -59,6 +60,14 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Says nothing of clients that hang up: it shares its stderr with what is tested."""
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @contextlib.contextmanager
 def serving(monkeypatch):
     """Answers with what `replies` says in turn, the last one for ever; keeps what it was asked.
@@ -67,7 +76,7 @@ def serving(monkeypatch):
     """
     monkeypatch.setattr(_endpoint, "FIRST_WAIT", 0.001)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with QuietServer(("127.0.0.1", 0), Handler) as server:
         server.bodies, server.replies = [], [completion()]
         server.listing, server.looks = None, 0
         server.url = f"http://127.0.0.1:{server.server_port}/v1"

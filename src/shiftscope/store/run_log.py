@@ -272,7 +272,9 @@ def _count_usage(table: Any, spec: Mapping[str, Any]) -> tuple[TokenUse | None, 
     """The tokens of the model's calls and of the judge's, from the rows: right however often the run was stopped."""
     if "usage" not in table.column_names:
         return None, None
-    calls = [call for text in table.column("usage").to_pylist() if text for call in parse_usage(text)]
+    rows = zip(*(table.column(name).to_pylist() for name in ("usage", "status")), strict=True)
+    unknown = (CallUsage("", None, None),)  # of a row that an earlier version wrote
+    calls = [call for text, status in rows if text or status != "failed" for call in parse_usage(text) or unknown]
     judged = TokenUse.from_calls(c for c in calls if c.judge) if spec.get(JUDGE_FIELD) else None
     return TokenUse.from_calls(c for c in calls if not c.judge), judged
 

@@ -6,6 +6,8 @@ import json
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
@@ -375,6 +377,18 @@ def test_tokens_of_a_call_that_failed_count_when_it_is_made_again(server, data, 
     assert told["conditions"][0]["failed"] == 0
     assert told["usage"]["prompt_tokens"] == server.usage[1] + 4000
     assert told["usage"]["completion_tokens"] == server.usage[2] + 120
+
+
+def test_rows_of_an_earlier_version_are_told_to_lack_their_tokens(server, data, tmp_path):
+    run(server, data, tmp_path / "run", "--limit", 4)
+    file = tmp_path / "run" / "predictions.parquet"
+    table = pq.read_table(file)
+    usage = table.column("usage").to_pylist()
+    at = table.column_names.index("usage")
+    pq.write_table(table.set_column(at, "usage", pa.array([None, *usage[1:]], pa.string())), file)
+    use = read_run(tmp_path / "run").usage
+    assert (use.calls, use.uncounted) == (4, 1)
+    assert "4 calls, 1 of them without usage" in here("score", tmp_path / "run").stdout
 
 
 def test_the_report_says_how_it_was_asked_and_how_to_ask_again(server, data, tmp_path):

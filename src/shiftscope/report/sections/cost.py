@@ -55,7 +55,7 @@ def compute_cost(run: ReportRun) -> float:
     """What a run's responses cost: each call once, where the run says what was called; a judge is in it."""
     log, judge = run.log, run.spec.get(JUDGE_FIELD) or {}
     total = float(np.nansum(log.records.cost))
-    if log.usage and log.usage.calls and run.spec.get("price"):
+    if log.usage and log.usage.calls and not log.usage.uncounted and run.spec.get("price"):
         total = log.usage.price(run.spec["price"])
     return total + (log.judge_usage.price(judge["price"]) if log.judge_usage and judge.get("price") else 0.0)
 
