@@ -6,15 +6,17 @@ Pure data, from which the page, the terminal and JSON are made. Points are share
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from math import isfinite
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from ..errors import UserError
+from ..errors import UserError, unknown
 from ..metrics.attribution import TOTAL, measure, measure_drop
 from ..metrics.intervals import FEW_SCENES
 from ..metrics.significance import POWER, PairedTest
+from ..metrics.slices import has_response
 from ..result import AS_IS, CONDITIONS, RunRecords, Score
 from .drops import RunShift, find_shifts
 from .measure import SIGNIFICANCE, correct_p_values, drop_variants, pool_runs, read_conditions
@@ -58,6 +60,7 @@ class FactorDrop:
     base_accuracy: float | None
     accuracy: float | None
     seeds: int = 1
+    unanswered: int = 0  # questions of the two runs that have no response, and count as wrong
 
     @property
     def is_sure(self) -> bool:
@@ -119,6 +122,8 @@ class Verdict:
 
 def find_verdict(report: ReportRuns, contender: str) -> Verdict:
     """The verdict on a contender of the report; what its runs do not tell is empty."""
+    if contender not in report.contenders:
+        raise unknown("model", contender, report.contenders, "the report")
     shifts = _find_own_shifts(report, contender)
     drops = _measure_drops(shifts)
     ranked = sorted(drops, key=lambda k: (not drops[k].is_sure, -drops[k].drop, k))
@@ -149,7 +154,8 @@ def _find_own_shifts(report: ReportRuns, contender: str) -> list[RunShift]:
 
 
 def _measure_drops(shifts: list[RunShift]) -> dict[int, FactorDrop]:
-    tests = {k: test for k, s in enumerate(shifts) if (test := s.measure_drop()) is not None and test.drop is not None}
+    measured = {k: shift.measure_drop() for k, shift in enumerate(shifts)}
+    tests = {k: test for k, test in measured.items() if test and _keep_finite(test.drop) is not None}
     corrected = correct_p_values({k: test.p for k, test in tests.items()})
     return {k: _build_drop(shifts[k], test, corrected.get(k)) for k, test in tests.items()}
 
@@ -160,13 +166,18 @@ def _build_drop(shift: RunShift, test: PairedTest, p: float | None) -> FactorDro
         shift.title,
         shift.base.test,
         shift.to,
-        *(test.drop, test.low, test.high, test.p, p),
+        *(test.drop, *map(_keep_finite, (test.low, test.high, test.p, p))),
         find_detectable_drop(test),
         *(test.n, test.scenes, shift.twins is not None),
         test.first,
         None if test.first is None else test.first - test.drop,
         test.seeds,
+        sum(int((~has_response(one.records)).sum()) for run in {shift.base, shift.shifted} for one in run.each),
     )
+
+
+def _keep_finite(figure: float | None) -> float | None:
+    return figure if figure is not None and isfinite(figure) else None
 
 
 def find_detectable_drop(test: PairedTest, power: float = POWER) -> float | None:
@@ -266,6 +277,8 @@ def spell_factors(verdict: Verdict) -> str:
     said = f"{name} costs {verdict.contender} most: {spell_drop(worst)}."
     if not worst.is_sure:
         said = f"No factor surely costs {verdict.contender} accuracy. The largest drop is {name}: {spell_drop(worst)}."
+    if worst.unanswered:
+        said += f" {count_noun(worst.unanswered, 'question')} of the two runs have no response, and count as wrong."
     if worst.scenes < FEW_SCENES:
         said += f" It rests on {count_noun(worst.scenes, 'scene')}, too few to tell much."
     larger = [f for f in verdict.factors[1:] if f.drop > worst.drop]

@@ -354,3 +354,33 @@ def test_the_commands_of_a_diagnosis_are_one(tmp_path):
     assert [c for c in commands if c.startswith("shiftscope diagnose")] == [
         f"shiftscope diagnose toy --budget 500 --seed 3 --out {folder}"
     ]
+
+
+def test_questions_without_a_response_are_told_of():
+    hard = [(q, answer if k % 4 else "[failed]") for k, (q, answer) in enumerate(rows_of(twins("hard", 0.8)))]
+    made = study(of("default", 0.8), log(hard, variant="hard", data_id="hard", lineage=("hard", "default")))
+    (worst,) = find_verdict(made, "toy").factors
+    assert (worst.unanswered, worst.n) == (100, 400)
+    assert (
+        "100 questions of the two runs have no response, and count as wrong."
+        in spell_verdict(find_verdict(made, "toy"))[0]
+    )
+
+
+def rows_of(one):
+    asked_about = questions("hard", factor="visual", twins=True)
+    said = dict(zip(one.records.question.to_list(), one.records.answer.to_list(), strict=True))
+    return [(q, said[q.question]) for q in asked_about]
+
+
+def test_an_unknown_model_has_no_verdict(refuses):
+    with refuses("no model 'tyo' in the report; did you mean 'toy'?"):
+        find_verdict(three(), "tyo")
+
+
+def test_a_figure_that_is_not_a_number_is_no_value():
+    from shiftscope.report.export import list_values
+    from shiftscope.report.table import Table, TableCell
+
+    table = Table("t", ("a", "b"), [(TableCell("x", float("nan")), TableCell("1", 1.0)), ("y", "2")])
+    assert list_values(table) == [[None, 1.0], [None, None]]
