@@ -26,7 +26,10 @@ def render_markdown(page: Page, sections: Sections) -> str:
     parts = [f"# {page.title}", *_list_text(page.opening)]
     parts += [f"- {name}: {figure} ({about})" for name, figure, about in page.tiles]
     for _, section in sections:
-        if text := list(_list_text(section.parts)):  # else charts or examples alone
+        text = list(_list_text(section.parts))
+        while text and text[-1].startswith("### ") and "\n" not in text[-1]:  # what it heads is not for here
+            text.pop()
+        if text:  # else charts or examples alone
             parts += [f"## {section.title}", section.lead, *text]
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -49,6 +52,8 @@ def _convert_blocks(markup: str) -> Iterator[str]:
         return
     for kind, inside in _BLOCK.findall(markup):
         text = unescape(re.sub(r"<[^>]+>", "", inside))
+        if kind == "pre" and text.startswith("{"):  # specs are in the runs
+            continue
         yield f"```\n{text}\n```" if kind == "pre" else f"### {' '.join(text.split())}" if kind == "h3" else text
 
 

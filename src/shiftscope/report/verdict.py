@@ -18,7 +18,7 @@ from ..metrics.intervals import FEW_SCENES
 from ..metrics.significance import POWER, PairedTest
 from ..metrics.slices import has_response
 from ..result import AS_IS, CONDITIONS, RunRecords, Score
-from .drops import RunShift, find_shifts
+from .drops import RunShift, find_runs_without_base, find_shifts, name_factor
 from .measure import SIGNIFICANCE, correct_p_values, drop_variants, pool_runs, read_conditions
 from .number_format import count_noun, format_p, format_percent, format_points
 from .runs import ReportRun, ReportRuns
@@ -107,6 +107,7 @@ class Verdict:
     commands: tuple[str, ...]  # that would tell the stages; none where they are told
     slices: tuple[WorstSlice, ...]  # at most three, worst first
     searched: int  # slices
+    baseless: tuple[str, ...] = ()  # levels of factors that no run on their base stands beside
 
     @property
     def worst(self) -> FactorDrop | None:
@@ -139,6 +140,11 @@ def find_verdict(report: ReportRuns, contender: str) -> Verdict:
         () if stages and not stages.lacking else tuple(_list_commands(worst, runs)),
         tuple(found[:MOST_SLICES]),
         search.searched if search else 0,
+        tuple(
+            f"{name_factor(run.factor, run)} ({run.test})"
+            for run in find_runs_without_base(report)
+            if run.contender == contender
+        ),
     )
 
 
@@ -266,6 +272,8 @@ def spell_verdict(verdict: Verdict) -> tuple[str, ...]:
 def spell_factors(verdict: Verdict) -> str:
     worst = verdict.worst
     if not verdict.factors:
+        if verdict.baseless:
+            return f"No factor was tested: there is no run on the base of {', '.join(verdict.baseless)}."
         return "No factor was tested: these runs hold no twins and no level of a factor beside its base."
     if worst is None:
         best = min((f.detectable for f in verdict.factors if f.detectable is not None), default=None)
@@ -305,14 +313,14 @@ def spell_stage(verdict: Verdict) -> str:
     loss = verdict.stages
     if loss is None:
         return "In which stage the loss arises is not known: the questions were run under one condition only."
-    what = f"Of the drop from {loss.base} to {loss.test}" if loss.base else f"Of its answers to {loss.test}"
+    what = f"Of the drop from {loss.base} to {loss.test}" if loss.base else f"Of its wrong answers on {loss.test}"
     listed = ", ".join(f"{s.stage} {format_points(s.points)}" for s in loss.stages if abs(s.points) >= 0.0005)
     if loss.main is None:
         told = f" ({listed})" if listed else ""
         return f"{what}, {format_percent(loss.points)} points, no stage can be named{told}."
-    lost = "is lost" if loss.base else "goes wrong"
+    arises = "most arises" if loss.base else "most arise"
     points = f"{format_percent(loss.main.points)} of {format_percent(loss.points)} points"
-    said = f"{what}, most {lost} in {loss.main.stage}: {points} ({listed}; {count_noun(loss.n, 'question')})."
+    said = f"{what}, {arises} in {loss.main.stage}: {points} ({listed}; {count_noun(loss.n, 'question')})."
     if loss.prior and loss.prior > 0 and not loss.lacking:
         said += f" {format_percent(loss.prior)} points are answers that stay the same without the right image."
     return said

@@ -90,7 +90,11 @@ def test_all_right_has_a_page_and_no_slices():
 def test_without_a_base_no_factor_is_named():
     verdict = find_verdict(study(twins("hard", 0.4)), "toy")
     assert verdict.factors == () and verdict.worst is None
-    assert spell_verdict(verdict)[0].startswith("No factor was tested")
+    assert spell_verdict(verdict)[0] == (
+        "No factor was tested: there is no run on the base of Visual complexity (hard)."
+    )
+    plain = find_verdict(study(log(right(8))), "toy")
+    assert spell_verdict(plain)[0].startswith("No factor was tested: these runs hold no twins")
 
 
 def test_one_scene_says_nothing_surely():
@@ -169,7 +173,7 @@ def test_the_condition_that_mends_the_drop_names_the_stage(condition, stage):
     assert verdict.stages.main.stage == stage
     assert verdict.stages.main.points == pytest.approx(0.5)
     assert (verdict.stages.base, verdict.stages.test, verdict.commands) == ("default", "hard", ())
-    assert f"most is lost in {stage}: 50.0 of 50.0 points" in spell_verdict(verdict)[1]
+    assert f"most arises in {stage}: 50.0 of 50.0 points" in spell_verdict(verdict)[1]
 
 
 def test_conditions_that_do_not_tell_name_no_stage():
