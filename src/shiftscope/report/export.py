@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import unescape
+from math import isfinite
 
 from .. import __version__
 from .markup import Child, Html
 from .number_format import DASH
 from .page import Page, Section
 from .runs import ReportRuns
-from .table import Table
+from .table import Table, TableCell
 from .verdict import find_verdict, list_judged
 
 Sections = Sequence[tuple[str, Section]]
@@ -25,7 +26,11 @@ def render_markdown(page: Page, sections: Sections) -> str:
     parts = [f"# {page.title}", *_list_text(page.opening)]
     parts += [f"- {name}: {figure} ({about})" for name, figure, about in page.tiles]
     for _, section in sections:
-        parts += [f"## {section.title}", section.lead, *_list_text(section.parts)]
+        text = list(_list_text(section.parts))
+        while text and text[-1].startswith("### ") and "\n" not in text[-1]:  # what it heads is not for here
+            text.pop()
+        if text:  # else charts or examples alone
+            parts += [f"## {section.title}", section.lead, *text]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -47,6 +52,8 @@ def _convert_blocks(markup: str) -> Iterator[str]:
         return
     for kind, inside in _BLOCK.findall(markup):
         text = unescape(re.sub(r"<[^>]+>", "", inside))
+        if kind == "pre" and text.startswith("{"):  # specs are in the runs
+            continue
         yield f"```\n{text}\n```" if kind == "pre" else f"### {' '.join(text.split())}" if kind == "h3" else text
 
 
@@ -93,9 +100,13 @@ def render_csv(page: Page, sections: Sections) -> str:
 
 def list_values(table: Table) -> list[list[float | str | None]]:
     """What cells sort by, where that is not their text; nothing for a cell that shows no figure."""
-    return [
-        [None if isinstance(cell, str) or cell.content == DASH else cell.value for cell in row] for row in table.rows
-    ]
+
+    def read_value(cell: TableCell | str) -> float | str | None:
+        if isinstance(cell, str) or cell.content == DASH:
+            return None
+        return None if isinstance(cell.value, float) and not isfinite(cell.value) else cell.value
+
+    return [[read_value(cell) for cell in row] for row in table.rows]
 
 
 FORMATS: dict[str, Callable[[Page, Sections], str]] = {

@@ -6,17 +6,19 @@ Pure data, from which the page, the terminal and JSON are made. Points are share
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from math import isfinite
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from ..errors import UserError
+from ..errors import UserError, unknown
 from ..metrics.attribution import TOTAL, measure, measure_drop
 from ..metrics.intervals import FEW_SCENES
 from ..metrics.significance import POWER, PairedTest
+from ..metrics.slices import has_response
 from ..result import AS_IS, CONDITIONS, RunRecords, Score
-from .drops import RunShift, find_shifts
+from .drops import RunShift, find_runs_without_base, find_shifts, name_factor
 from .measure import SIGNIFICANCE, correct_p_values, drop_variants, pool_runs, read_conditions
 from .number_format import count_noun, format_p, format_percent, format_points
 from .runs import ReportRun, ReportRuns
@@ -61,6 +63,7 @@ class FactorDrop:
     base_accuracy: float | None
     accuracy: float | None
     seeds: int = 1
+    unanswered: int = 0  # questions of the two runs that have no response, and count as wrong
 
     @property
     def is_sure(self) -> bool:
@@ -107,6 +110,7 @@ class Verdict:
     commands: tuple[str, ...]  # that would tell the stages; none where they are told
     slices: tuple[WorstSlice, ...]  # at most three, worst first
     searched: int  # slices
+    baseless: tuple[str, ...] = ()  # levels of factors that no run on their base stands beside
 
     @property
     def worst(self) -> FactorDrop | None:
@@ -122,6 +126,8 @@ class Verdict:
 
 def find_verdict(report: ReportRuns, contender: str) -> Verdict:
     """The verdict on a contender of the report; what its runs do not tell is empty."""
+    if contender not in report.contenders:
+        raise unknown("model", contender, report.contenders, "the report")
     shifts = _find_own_shifts(report, contender)
     drops = _measure_drops(shifts)
     ranked = sorted(drops, key=lambda k: (not drops[k].is_sure, -drops[k].drop, k))
@@ -137,6 +143,11 @@ def find_verdict(report: ReportRuns, contender: str) -> Verdict:
         () if stages and not stages.lacking else tuple(_list_commands(worst, runs)),
         tuple(found[:MOST_SLICES]),
         search.searched if search else 0,
+        tuple(
+            f"{name_factor(run.factor, run)} ({run.test})"
+            for run in find_runs_without_base(report)
+            if run.contender == contender
+        ),
     )
 
 
@@ -152,7 +163,8 @@ def _find_own_shifts(report: ReportRuns, contender: str) -> list[RunShift]:
 
 
 def _measure_drops(shifts: list[RunShift]) -> dict[int, FactorDrop]:
-    tests = {k: test for k, s in enumerate(shifts) if (test := s.measure_drop()) is not None and test.drop is not None}
+    measured = {k: shift.measure_drop() for k, shift in enumerate(shifts)}
+    tests = {k: test for k, test in measured.items() if test and _keep_finite(test.drop) is not None}
     corrected = correct_p_values({k: test.p for k, test in tests.items()})
     return {k: _build_drop(shifts[k], test, corrected.get(k)) for k, test in tests.items()}
 
@@ -163,13 +175,18 @@ def _build_drop(shift: RunShift, test: PairedTest, p: float | None) -> FactorDro
         shift.title,
         shift.base.test,
         shift.to,
-        *(test.drop, test.low, test.high, test.p, p),
+        *(test.drop, *map(_keep_finite, (test.low, test.high, test.p, p))),
         find_detectable_drop(test),
         *(test.n, test.scenes, shift.twins is not None),
         test.first,
         None if test.first is None else test.first - test.drop,
         test.seeds,
+        sum(int((~has_response(one.records)).sum()) for run in {shift.base, shift.shifted} for one in run.each),
     )
+
+
+def _keep_finite(figure: float | None) -> float | None:
+    return figure if figure is not None and isfinite(figure) else None
 
 
 def find_detectable_drop(test: PairedTest, power: float = POWER) -> float | None:
@@ -258,6 +275,8 @@ def spell_verdict(verdict: Verdict) -> tuple[str, ...]:
 def spell_factors(verdict: Verdict) -> str:
     worst = verdict.worst
     if not verdict.factors:
+        if verdict.baseless:
+            return f"No factor was tested: there is no run on the base of {', '.join(verdict.baseless)}."
         return "No factor was tested: these runs hold no twins and no level of a factor beside its base."
     if worst is None:
         best = min((f.detectable for f in verdict.factors if f.detectable is not None), default=None)
@@ -269,6 +288,8 @@ def spell_factors(verdict: Verdict) -> str:
     said = f"{name} costs {verdict.contender} most: {spell_drop(worst)}."
     if not worst.is_sure:
         said = f"No factor surely costs {verdict.contender} accuracy. The largest drop is {name}: {spell_drop(worst)}."
+    if worst.unanswered:
+        said += f" {count_noun(worst.unanswered, 'question')} of the two runs have no response, and count as wrong."
     if worst.scenes < FEW_SCENES:
         said += f" It rests on {count_noun(worst.scenes, 'scene')}, too few to tell much."
     larger = [f for f in verdict.factors[1:] if f.drop > worst.drop]
@@ -295,14 +316,14 @@ def spell_stage(verdict: Verdict) -> str:
     loss = verdict.stages
     if loss is None:
         return "In which stage the loss arises is not known: the questions were run under one condition only."
-    what = f"Of the drop from {loss.base} to {loss.test}" if loss.base else f"Of its answers to {loss.test}"
+    what = f"Of the drop from {loss.base} to {loss.test}" if loss.base else f"Of its wrong answers on {loss.test}"
     listed = ", ".join(f"{s.stage} {format_points(s.points)}" for s in loss.stages if abs(s.points) >= 0.0005)
     if loss.main is None:
         told = f" ({listed})" if listed else ""
         return f"{what}, {format_percent(loss.points)} points, no stage can be named{told}."
-    lost = "is lost" if loss.base else "goes wrong"
+    arises = "most arises" if loss.base else "most arise"
     points = f"{format_percent(loss.main.points)} of {format_percent(loss.points)} points"
-    said = f"{what}, most {lost} in {loss.main.stage}: {points} ({listed}; {count_noun(loss.n, 'question')})."
+    said = f"{what}, {arises} in {loss.main.stage}: {points} ({listed}; {count_noun(loss.n, 'question')})."
     if loss.prior and loss.prior > 0 and not loss.lacking:
         said += f" {format_percent(loss.prior)} points are answers that stay the same without the right image."
     return f"{said} From so few questions this is a hint, no more." if loss.n < FEW_QUESTIONS else said

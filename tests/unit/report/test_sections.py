@@ -106,7 +106,7 @@ def matrix(model="NSVQA"):
 
 def test_every_training_stands_beside_every_test():
     shown = body("transfer", study(*matrix()))
-    assert re.findall(r"<caption>([\w ]+)", shown) == [
+    assert re.findall(r"<caption>([\w ]+)", shown)[:4] == [
         "Visual complexity",
         "Question redundancy",
         "Concept compositionality",
@@ -115,6 +115,18 @@ def test_every_training_stands_beside_every_test():
     assert "90.0" in shown
     assert "60.0<small>−30.0</small>" in shown
     assert body("transfer", study(log(right(5)))) is None
+
+
+def test_the_models_of_a_transfer_matrix_share_one_grid():
+    made = study(*matrix(), *matrix("FiLM"))
+    shown = body("transfer", made)
+    assert shown.count('<table class="heat">') == 4
+    assert re.findall(r'class="group-name">(\w+)<', shown) == ["NSVQA", "FiLM"] * 4
+    visual = SECTIONS.load("transfer").section(made).tables[0]
+    assert [row[:2] for row in visual.list_text()] == [
+        ["Model", "Trained on"],
+        *([model, level] for model in ("NSVQA", "FiLM") for level in VARIANTS["visual"]),
+    ]
 
 
 def test_relative_degrade_is_labelled_measured_and_reported():

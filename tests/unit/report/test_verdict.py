@@ -90,7 +90,11 @@ def test_all_right_has_a_page_and_no_slices():
 def test_without_a_base_no_factor_is_named():
     verdict = find_verdict(study(twins("hard", 0.4)), "toy")
     assert verdict.factors == () and verdict.worst is None
-    assert spell_verdict(verdict)[0].startswith("No factor was tested")
+    assert spell_verdict(verdict)[0] == (
+        "No factor was tested: there is no run on the base of Visual complexity (hard)."
+    )
+    plain = find_verdict(study(log(right(8))), "toy")
+    assert spell_verdict(plain)[0].startswith("No factor was tested: these runs hold no twins")
 
 
 def test_one_scene_says_nothing_surely():
@@ -169,7 +173,7 @@ def test_the_condition_that_mends_the_drop_names_the_stage(condition, stage):
     assert verdict.stages.main.stage == stage
     assert verdict.stages.main.points == pytest.approx(0.5)
     assert (verdict.stages.base, verdict.stages.test, verdict.commands) == ("default", "hard", ())
-    assert f"most is lost in {stage}: 50.0 of 50.0 points" in spell_verdict(verdict)[1]
+    assert f"most arises in {stage}: 50.0 of 50.0 points" in spell_verdict(verdict)[1]
 
 
 def test_conditions_that_do_not_tell_name_no_stage():
@@ -354,3 +358,33 @@ def test_the_commands_of_a_diagnosis_are_one(tmp_path):
     assert [c for c in commands if c.startswith("shiftscope diagnose")] == [
         f"shiftscope diagnose toy --budget 500 --seed 3 --out {folder}"
     ]
+
+
+def test_questions_without_a_response_are_told_of():
+    hard = [(q, answer if k % 4 else "[failed]") for k, (q, answer) in enumerate(rows_of(twins("hard", 0.8)))]
+    made = study(of("default", 0.8), log(hard, variant="hard", data_id="hard", lineage=("hard", "default")))
+    (worst,) = find_verdict(made, "toy").factors
+    assert (worst.unanswered, worst.n) == (100, 400)
+    assert (
+        "100 questions of the two runs have no response, and count as wrong."
+        in spell_verdict(find_verdict(made, "toy"))[0]
+    )
+
+
+def rows_of(one):
+    asked_about = questions("hard", factor="visual", twins=True)
+    said = dict(zip(one.records.question.to_list(), one.records.answer.to_list(), strict=True))
+    return [(q, said[q.question]) for q in asked_about]
+
+
+def test_an_unknown_model_has_no_verdict(refuses):
+    with refuses("no model 'tyo' in the report; did you mean 'toy'?"):
+        find_verdict(three(), "tyo")
+
+
+def test_a_figure_that_is_not_a_number_is_no_value():
+    from shiftscope.report.export import list_values
+    from shiftscope.report.table import Table, TableCell
+
+    table = Table("t", ("a", "b"), [(TableCell("x", float("nan")), TableCell("1", 1.0)), ("y", "2")])
+    assert list_values(table) == [[None, 1.0], [None, None]]

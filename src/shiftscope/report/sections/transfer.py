@@ -14,8 +14,9 @@ from ..measure import drop_variants, measure_weighted_accuracy, reweight_questio
 from ..number_format import describe_score, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, read_role
+from ..score_table import score_cell
 from ..study_page import DIGITS, describe_caveats, format_figure, select_grids, select_reported
-from ..table import HeatTile, Table, render_heat_map
+from ..table import HeatTile, Table, TableHead, numeric, render_heat_map
 
 PLACES = {"report": 30, "study": 30}
 TESTS_ONLY = {"distribution": ("head", "tail", "oppo")}  # variants that nothing is trained on
@@ -47,7 +48,14 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
         f"{LEAD} All entries of a map are over the question types that all of its tests have, weighted alike. "
         f"Colours run from {format_percent(floor, 0)} to 100%."
     )
-    return Section("Transfer matrix", [_render_maps(grids, floor)], lead) if grids else None
+    return Section("Transfer matrix", [_render_maps(grids, floor), *map(_build_table, grids)], lead) if grids else None
+
+
+def _build_table(grid: TransferGrid) -> Table:
+    """The same as figures with their intervals."""
+    heads = [TableHead("Model"), TableHead("Trained on"), *(numeric(f"on {column}") for column in grid.columns)]
+    rows = [[*row, *(score_cell(grid.scores.get((*row, column))) for column in grid.columns)] for row in grid.rows]
+    return Table(f"{grid.title}, with intervals", heads, rows, folded=True)
 
 
 def _build_study(matrix: TransferMatrix) -> Section | None:
