@@ -48,8 +48,8 @@ HEAD = """\
 # Budgets
 
 How many questions `shiftscope compare A B --fail-below T` needs to flag a drop. **Recommended: 5,000 questions**, 20
-per image: a drop of 2 points is then flagged with `--fail-below 0` in at least 90% of comparisons, and without a drop
-nothing is flagged in at least 95%. With `--fail-below -2` the drop must be a little over 2 points larger, since what is
+per image: under the assumptions below, a drop of 2 points is then flagged with `--fail-below 0` in at least 90% of
+comparisons, and without a drop nothing is flagged in at least 95%. With `--fail-below -2` the drop must be a little over 2 points larger, since what is
 flagged is a drop that surely exceeds the threshold.
 
 Simulated comparisons have the structure of Super-CLEVR's test split: 20 questions per image, of 15 types, which the
@@ -97,8 +97,8 @@ RESAMPLED_NOTE = """
 The same without a model of the answers: 250 images of a real pair are drawn with replacement, the two models'
 answers are exchanged at random, image by image or question by question, so that both are equally good, and 2% of all
 questions that B has right are made wrong (`--resample A B`, 700 comparisons each, on 2026-11-17). To exchange whole
-images of models that are far apart makes images go together more than in any pair of equally good models: those rows
-are a lower bound, and show that 5,000 questions are too few where images differ so much.
+images of models that are far apart makes the questions of an image go together more than in two versions of one model:
+those rows are pessimistic, and show that 5,000 questions are too few where images differ so much.
 """
 RESAMPLED = """\
 p_nsvqa p_nsvqa_exact default image 9.9 4.1 97.9
