@@ -49,8 +49,8 @@ HEAD = """\
 
 How many questions `shiftscope compare A B --fail-below T` needs to flag a drop. **Recommended: 5,000 questions**, 20
 per image: under the assumptions below, a drop of 2 points is then flagged with `--fail-below 0` in at least 90% of
-comparisons, and without a drop nothing is flagged in at least 95%. With `--fail-below -2` the drop must be a little over
-2 points larger, since what is flagged is a drop that surely exceeds the threshold.
+comparisons, and without a drop nothing is flagged in at least 95%. With `--fail-below -2` the drop must be a little
+over 2 points larger, since what is flagged is a drop that surely exceeds the threshold.
 
 Simulated comparisons have the structure of Super-CLEVR's test split: 20 questions per image, of 15 types, which the
 command also looks at one by one. Model A is right on 80% of the questions. On 10% only one of A and B is right, as
