@@ -2,6 +2,7 @@
 
     python -m benchmarks.compare_power [--replicates 700]       prints the page docs/results/budgets.md
     python -m benchmarks.compare_power --measure A B [A B …]    how far two real models part, by folders of runs
+    python -m benchmarks.compare_power --resample A B [A B …]   what is flagged where their scenes are drawn again
 
 A simulated comparison has the structure of Super-CLEVR's test split: 20 questions per image, of 15 types. The first
 model is right on 80%. The second loses some of its right answers and gains as many of its wrong ones (*churn*); a
@@ -47,9 +48,9 @@ HEAD = """\
 # Budgets
 
 How many questions `shiftscope compare A B --fail-below T` needs to flag a drop. **Recommended: 5,000 questions**, 20
-per image: a drop of 2 points is then flagged with `--fail-below 0` in at least 90% of comparisons, and without a drop
-nothing is flagged in at least 95%. With `--fail-below -2` the drop must be a little over 2 points larger, since what is
-flagged is a drop that surely exceeds the threshold.
+per image: under the assumptions below, a drop of 2 points is then flagged with `--fail-below 0` in at least 90% of
+comparisons, and without a drop nothing is flagged in at least 95%. With `--fail-below -2` the drop must be a little
+over 2 points larger, since what is flagged is a drop that surely exceeds the threshold.
 
 Simulated comparisons have the structure of Super-CLEVR's test split: 20 questions per image, of 15 types, which the
 command also looks at one by one. Model A is right on 80% of the questions. On 10% only one of A and B is right, as
@@ -88,6 +89,24 @@ nsvqa p_nsvqa tail 800 73.4 82.4 3.4 12.4 0.004 -0.006
 nsvqa p_nsvqa co-1 800 73.6 84.5 2.0 12.9 0.022 0.021
 p_nsvqa p_nsvqa_exact default 800 85.5 89.6 2.9 7.0 0.020 0.001
 p_nsvqa p_nsvqa_exact hard 800 78.9 87.0 3.1 11.2 0.030 0.033
+"""
+RESAMPLED_HEADS = ("A", "B", "variant", "exchanged by", "disagree %", "false alarms %", "2 points flagged %")
+RESAMPLED_NOTE = """
+## Real answers drawn again
+
+The same without a model of the answers: 250 images of a real pair are drawn with replacement, the two models'
+answers are exchanged at random, image by image or question by question, so that both are equally good, and 2% of all
+questions that B has right are made wrong (`--resample A B`, 700 comparisons each, on 2026-11-17). To exchange whole
+images of models that are far apart makes the questions of an image go together more than in two versions of one model:
+those rows are pessimistic, and show that 5,000 questions are too few where images differ so much.
+"""
+RESAMPLED = """\
+p_nsvqa p_nsvqa_exact default image 9.9 4.1 97.9
+p_nsvqa p_nsvqa_exact default question 9.9 2.9 99.4
+p_nsvqa p_nsvqa_exact hard image 14.4 3.6 66.6
+p_nsvqa p_nsvqa_exact hard question 14.4 4.4 94.4
+nsvqa p_nsvqa default image 13.4 3.7 77.3
+nsvqa p_nsvqa default question 13.4 4.6 97.4
 """
 
 Bools = npt.NDArray[np.bool_]
@@ -248,6 +267,44 @@ def measure_pairs(places: Sequence[str]) -> Iterator[list[str]]:
             ]
 
 
+def resample_pairs(places: Sequence[str], replicates: int) -> Iterator[list[str]]:
+    """Scenes of real pairs, drawn again to the recommended budget; the two are made equally good by exchanging them."""
+    for first, second in zip(places[::2], places[1::2], strict=True):
+        one, two = read_side(find_runs(first)), read_side(find_runs(second))
+        pairs = pair_sides(one, two, (first, second)).pairs
+        names = np.concatenate([part.cluster.to_list() for part in pairs.parts])
+        order = np.argsort(names, kind="stable")
+        shape = (len(np.unique(names)), -1)  # scenes have as many questions each
+        kinds = np.array(pairs.list_values("kind"))[order].reshape(shape)
+        sides = [values[order].reshape(shape) > 0 for values in (pairs.first, pairs.second)]
+        for exchanged in ("image", "question"):
+            found = [_resample_pair(sides, kinds, exchanged == "image", drop, replicates) for drop in (0.0, 0.02)]
+            models = [str(side[0].spec["model"]) for side in (one, two)]
+            shares = (float((sides[0] != sides[1]).mean()), *found)
+            yield [*models, pairs.factors[0], exchanged, *(f"{100 * share:.1f}" for share in shares)]
+
+
+def _resample_pair(
+    sides: Sequence[Bools], kinds: npt.NDArray[np.str_], by_scene: bool, drop: float, replicates: int
+) -> float:
+    """How often `--fail-below 0` flags it."""
+    draw = derive("compare_power", "resample", int(by_scene), str(drop))
+    flagged = 0
+    for _ in range(replicates):
+        at = draw.integers(0, len(kinds), RECOMMENDED // PER_SCENE)
+        one, two, kind = sides[0][at], sides[1][at], kinds[at]
+        swap = draw.random((len(at), 1 if by_scene else kind.shape[1])) < 0.5
+        one, two = np.where(swap, two, one), np.where(swap, one, two)
+        two &= draw.random(two.shape) >= drop / two.mean()
+        rows = [np.ones(kind.shape, bool), *(kind == name for name in np.unique(kind))]
+        rows = [row for row in rows if row.sum() >= FEWEST and row.any(axis=1).sum() >= FEW_SCENES]
+        change = two.astype(np.int8) - one.astype(np.int8)
+        sums = np.stack([(change * row).sum(axis=1) for row in rows], axis=1)
+        p = ndtr(sums.sum(axis=0) / np.sqrt(np.maximum((sums**2).sum(axis=0), 1e-12)))
+        flagged += judge_comparison(one, change, rows, p, 0.0)
+    return flagged / replicates
+
+
 def print_page(replicates: int) -> None:
     print(HEAD)
     _, change = draw_changes(Scenario(budget=20_000), 20, 0)
@@ -257,6 +314,7 @@ def print_page(replicates: int) -> None:
     real = [line.split() for line in REAL.strip().splitlines()]
     mean = np.mean([float(row[-1]) for row in real])
     table(REAL_NOTE.format(mean=f"{mean:.3f}", simulated=f"{correlation:.3f}").strip(), REAL_HEADS, real)
+    table(RESAMPLED_NOTE.strip(), RESAMPLED_HEADS, [line.split() for line in RESAMPLED.strip().splitlines()])
 
 
 def print_rule(replicates: int) -> dict[float, float]:
@@ -315,9 +373,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--replicates", type=int, default=700)
     options.add_argument("--measure", nargs="+", metavar="RUNS")
+    options.add_argument("--resample", nargs="+", metavar="RUNS")
     given = options.parse_args()
     if given.measure:
         table("", REAL_HEADS, list(measure_pairs(given.measure)))
+    elif given.resample:
+        table("", RESAMPLED_HEADS, list(resample_pairs(given.resample, given.replicates)))
     else:
         print_page(given.replicates)
 

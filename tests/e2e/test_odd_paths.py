@@ -25,7 +25,9 @@ NOT_UTF8 = os.fsdecode(b"n\xff")
 def given(tmp_path_factory):
     folder = tmp_path_factory.mktemp("given")
     data = dataset(folder / "data").folder
-    assert here("run", "--model", "random", "--data", data, "--out", folder / "run").returncode == 0
+    for seed, name in enumerate(("run", "other")):
+        words = ("--data", data, "--seed", seed, "--out", folder / name)
+        assert here("run", "--model", "random", *words).returncode == 0
     made = audit_toys.dataset(200)
     (folder / "q.json").write_text(json.dumps(made["questions"]))
     (folder / "a.json").write_text(json.dumps(made["annotations"]))
@@ -85,6 +87,8 @@ READ = {
     "score": ["score", "ODD"],
     "score --annotations": ["score", "G/p.json", "--annotations", "ODD"],
     "score --audit": ["score", "G/run", "--audit", "ODD"],
+    "compare": ["compare", "ODD", "G/run"],
+    "compare after": ["compare", "G/run", "ODD"],
     "select": ["select", "ODD", "G/run", "--on-ood"],
     "split": ["split", "ODD", "--hold-out", "has_count", "--out", "OUT"],
     "split file": ["split", "train=ODD", "--hold-out", "has_count", "--out", "OUT"],
@@ -115,6 +119,7 @@ def test_what_is_read_is_refused_in_one_sentence(verb, given, odd, tmp_path):
 WRITTEN = {
     "answer": ["answer", "--scenes", SCENES, "--questions", QUESTIONS, "--out", "ODD"],
     "audit": ["audit", "--questions", "G/q.json", "--annotations", "G/a.json", "--out", "ODD"],
+    "compare": ["compare", "G/run", "G/other", "--md", "ODD"],
     "export": ["export", "G/data", "--to", "clevr", "--out", "ODD"],
     "make questions": ["make", "questions", "--scenes", SCENES, "-n", 1, "--out", "ODD"],
     "make scenes": ["make", "scenes", "-n", 1, "--size", "32x24", "--workers", 1, "--out", "ODD"],
