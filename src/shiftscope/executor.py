@@ -7,6 +7,7 @@ import gc
 import multiprocessing
 import operator
 import os
+import pickle
 import secrets
 import signal
 import sys
@@ -19,7 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import islice
 from multiprocessing.connection import Client, Connection, Listener
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .errors import UserError
 
@@ -153,6 +154,20 @@ def _start_worker(watched: Connection, shared: Any, address: Any) -> None:
 
 def _call_with_shared(task: Callable[[Any, J], R], job: J) -> R:
     return task(_worker_state[0], job)
+
+
+# What workers send is unpacked where it is received. Sealed, it is unpacked when somebody wants it.
+
+
+class Sealed(Generic[S]):
+    """Something on its way from a worker: bytes of our own processes, never of a file."""
+
+    def __init__(self, value: S) -> None:
+        self._packed = pickle.dumps(value, 5)
+
+    def open(self) -> S:
+        value: S = pickle.loads(self._packed)
+        return value
 
 
 # What one process alone can do, or does best, its workers have done there.

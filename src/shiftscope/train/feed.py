@@ -7,7 +7,6 @@ callers that want little besides the images.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..errors import UserError, unknown
-from ..executor import LocalExecutor
+from ..executor import LocalExecutor, Sealed
 from ..question import Question
 from ..registry import SUITES
 from ..render import CPU, Renderer, open_renderer
@@ -31,6 +30,7 @@ T = TypeVar("T")
 P = TypeVar("P")
 SceneQuestions = tuple[tuple[Scene, tuple[Question, ...]], ...]
 Summarize = Callable[[SceneQuestions], T]
+PackedPiece = tuple[Any, int, Sealed[SceneQuestions]]  # as the renderer packs it, how many images, what they show
 BLOCKS_AHEAD = 2  # blocks made ahead for each worker
 
 
@@ -92,12 +92,12 @@ def list_trainable_suites() -> list[str]:
 class FeedBatch:
     """Images on the device, and what they show, which is unpacked when somebody asks for it."""
 
-    def __init__(self, images: GpuImages, packed: Sequence[bytes]) -> None:
+    def __init__(self, images: GpuImages, packed: Sequence[Sealed[SceneQuestions]]) -> None:
         self.images, self._packed = images, packed
 
     @cached_property
     def _rows(self) -> list[tuple[Scene, tuple[Question, ...]]]:
-        return [row for rows in map(pickle.loads, self._packed) for row in rows]
+        return [row for rows in self._packed for row in rows.open()]
 
     @property
     def scenes(self) -> tuple[Scene, ...]:
@@ -120,7 +120,7 @@ class Feed:
 
     def __iter__(self) -> Iterator[FeedBatch]:
         task = partial(_pack_aligned, self.source, self.batch, self.renderer)
-        waiting: list[tuple[Any, int, bytes]] = []
+        waiting: list[PackedPiece] = []
         with closing(_send_packs(task, self.source.blocks(), self.workers)) as sent:
             for piece in chain(sent, (None,)):
                 if piece is not None:
@@ -174,12 +174,12 @@ def _pack_block(
     return [(renderer.pack([s for s, _ in some], source.size), summarize(some)) for some in _cut(source.block(k), most)]
 
 
-def _pack_aligned(source: SceneSource, batch: int, renderer: Renderer, k: int) -> list[tuple[Any, int, bytes]]:
+def _pack_aligned(source: SceneSource, batch: int, renderer: Renderer, k: int) -> list[PackedPiece]:
     """The same in pieces that fill batches without a rest; all blocks but the last are of one length."""
     block = source.block(k)
     most = 1 if k == source.blocks() - 1 else gcd(batch, len(block))
     pieces = _cut(block, most)
-    return [(renderer.pack([s for s, _ in some], source.size), len(some), pickle.dumps(some, 5)) for some in pieces]
+    return [(renderer.pack([s for s, _ in some], source.size), len(some), Sealed(some)) for some in pieces]
 
 
 def _summarize_block(source: SceneSource, summarize: Summarize[T], k: int) -> list[tuple[None, T]]:
