@@ -262,7 +262,7 @@ def _describe_sides(sides: Sides, pairing: Pairing, names: tuple[str, str]) -> I
             yield f"{name} has no answer to some questions, which count as wrong: {listed}"
         if repeated := sum(len(pool[key]) > 1 for key in pairs.keys):
             held = "their mean counts, and the interval holds for these"
-            yield f"{name} was asked {repeated:,} questions several times (samples or seeds); {held}"
+            yield f"{name} was asked {repeated:,} questions several times (by seeds, or in rows that repeat); {held}"
         unseen = sum(int(run.records.condition.equals(MISSING_IMAGE).sum()) for run in side)
         if unseen:
             yield f"{name} was asked {unseen:,} questions without their image, which is missing; they are left out"

@@ -234,7 +234,7 @@ def test_seeds_of_one_model_count_by_their_mean_and_two_models_are_refused(tmp_p
     _, found = told(tmp_path / "old", new)
     single = [told(tmp_path / "old" / f"seed{seed}", new)[1]["changes"][0]["first"] for seed in (0, 1)]
     assert found["changes"][0]["first"] == pytest.approx(sum(single) / 2)
-    assert any("400 questions several times (samples or seeds)" in note for note in found["notes"])
+    assert any("400 questions several times (by seeds, or in rows that repeat)" in note for note in found["notes"])
     write(tmp_path / "old" / "other", good, model="another")
     assert "differ in model; give the runs of one model" in refused(here("compare", tmp_path / "old", new))
 
