@@ -87,7 +87,9 @@ def _attribute_stages(records: RunRecords, given: Collection[str] = CONTRASTS) -
 
 def _select_questioned(records: RunRecords, rows: Rows, given: Collection[str]) -> Rows:
     """Those of the rows whose question has a row under another condition too, whatever came of it; all if none has."""
-    under = np.logical_or.reduce([records.condition.equals(condition) for condition in given] or [[]])
+    under = np.zeros(len(records), np.bool_)
+    for condition in given:
+        under |= records.condition.equals(condition)
     if not under.any():
         return rows
     question = records.question.codes
