@@ -276,13 +276,13 @@ def _plan_run(
     some: frozenset[str],
     conditions: tuple[str, ...],
 ) -> PlannedRun:
-    of: dict[str, Any] = {"split": SPLIT, "data_id": data_id(made)}
+    of = (SPLIT, data_id(made))
     ids = frozenset(q.id for q in asked)
     return PlannedRun(
         part,
         made.folder,
-        QuestionPart(part.name, ids, **of),
-        QuestionPart(f"{part.name}, under conditions", some, **of) if some else None,
+        QuestionPart(part.name, ids, *of),
+        QuestionPart(f"{part.name}, under conditions", some, *of) if some else None,
         conditions if some else (AS_IS,),
         part.mode or spec.mode,
         len({q.scenes[0] for q in asked}),
