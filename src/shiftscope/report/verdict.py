@@ -157,9 +157,9 @@ def _list_runs(report: ReportRuns, contender: str) -> tuple[ReportRun, ...]:
 
 
 def _find_own_shifts(report: ReportRuns, contender: str) -> list[RunShift]:
-    """Where the model was trained on the base, or it is not known on what."""
+    """Where the model was trained on the base, or it is not known on what; variants within one run in any case."""
     own = [s for s in find_shifts(report) if s.base.contender == contender]
-    return [s for s in own if s.base.home and s.base.trained in ("", s.base.test)] or own
+    return [s for s in own if s.base is s.shifted or (s.base.home and s.base.trained in ("", s.base.test))] or own
 
 
 def _measure_drops(shifts: list[RunShift]) -> dict[int, FactorDrop]:
