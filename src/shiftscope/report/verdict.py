@@ -171,17 +171,24 @@ def _measure_drops(shifts: list[RunShift]) -> dict[int, FactorDrop]:
 
 def _build_drop(shift: RunShift, test: PairedTest, p: float | None) -> FactorDrop:
     assert test.drop is not None
+    unanswered = (~has_response(one.records) for run in {shift.base, shift.shifted} for one in run.each)
     return FactorDrop(
-        shift.title,
-        shift.base.test,
-        shift.to,
-        *(test.drop, *map(_keep_finite, (test.low, test.high, test.p, p))),
-        find_detectable_drop(test),
-        *(test.n, test.scenes, shift.twins is not None),
-        test.first,
-        None if test.first is None else test.first - test.drop,
-        test.seeds,
-        sum(int((~has_response(one.records)).sum()) for run in {shift.base, shift.shifted} for one in run.each),
+        factor=shift.title,
+        base=shift.base.test,
+        to=shift.to,
+        drop=test.drop,
+        low=_keep_finite(test.low),
+        high=_keep_finite(test.high),
+        p=_keep_finite(test.p),
+        p_holm=_keep_finite(p),
+        detectable=find_detectable_drop(test),
+        n=test.n,
+        scenes=test.scenes,
+        paired=shift.twins is not None,
+        base_accuracy=test.first,
+        accuracy=None if test.first is None else test.first - test.drop,
+        seeds=test.seeds,
+        unanswered=sum(int(rows.sum()) for rows in unanswered),
     )
 
 
