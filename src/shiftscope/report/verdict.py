@@ -157,9 +157,9 @@ def _list_runs(report: ReportRuns, contender: str) -> tuple[ReportRun, ...]:
 
 
 def _find_own_shifts(report: ReportRuns, contender: str) -> list[RunShift]:
-    """Where the model was trained on the base, or it is not known on what."""
+    """Where the model was trained on the base, or it is not known on what; variants within one run in any case."""
     own = [s for s in find_shifts(report) if s.base.contender == contender]
-    return [s for s in own if s.base.home and s.base.trained in ("", s.base.test)] or own
+    return [s for s in own if s.base is s.shifted or (s.base.home and s.base.trained in ("", s.base.test))] or own
 
 
 def _measure_drops(shifts: list[RunShift]) -> dict[int, FactorDrop]:
@@ -171,23 +171,24 @@ def _measure_drops(shifts: list[RunShift]) -> dict[int, FactorDrop]:
 
 def _build_drop(shift: RunShift, test: PairedTest, p: float | None) -> FactorDrop:
     assert test.drop is not None
+    unanswered = (~has_response(one.records) for run in {shift.base, shift.shifted} for one in run.each)
     return FactorDrop(
-        shift.title,
-        shift.base.test,
-        shift.to,
-        test.drop,
-        _keep_finite(test.low),
-        _keep_finite(test.high),
-        _keep_finite(test.p),
-        _keep_finite(p),
-        find_detectable_drop(test),
-        test.n,
-        test.scenes,
-        shift.twins is not None,
-        test.first,
-        None if test.first is None else test.first - test.drop,
-        test.seeds,
-        sum(int((~has_response(one.records)).sum()) for run in {shift.base, shift.shifted} for one in run.each),
+        factor=shift.title,
+        base=shift.base.test,
+        to=shift.to,
+        drop=test.drop,
+        low=_keep_finite(test.low),
+        high=_keep_finite(test.high),
+        p=_keep_finite(test.p),
+        p_holm=_keep_finite(p),
+        detectable=find_detectable_drop(test),
+        n=test.n,
+        scenes=test.scenes,
+        paired=shift.twins is not None,
+        base_accuracy=test.first,
+        accuracy=None if test.first is None else test.first - test.drop,
+        seeds=test.seeds,
+        unanswered=sum(int(rows.sum()) for rows in unanswered),
     )
 
 

@@ -388,3 +388,20 @@ def test_a_figure_that_is_not_a_number_is_no_value():
 
     table = Table("t", ("a", "b"), [(TableCell("x", float("nan")), TableCell("1", 1.0)), ("y", "2")])
     assert list_values(table) == [[None, 1.0], [None, None]]
+
+
+def test_variants_within_a_run_count_whatever_the_model_was_trained_on():
+    rows = [(asked(f"o{k}", "yes", f"s{k}"), "yes") for k in range(40)]
+    rows += [
+        (asked(f"v{k}", "no", f"s{k}", f"o{k}", factor="Another object"), "no" if k % 2 else "yes") for k in range(40)
+    ]
+    contrast = log(rows, variant="contrast", data_id="contrast", trained_on="default")
+    hard = [
+        replace(one, spec=(*one.spec, ("trained_on", "default"))) for one in (of("default", 0.8), twins("hard", 0.4))
+    ]
+    found = find_verdict(study(*hard, contrast), "toy").factors
+    assert [(one.factor, one.to) for one in found] == [
+        ("Another object", "its variants"),
+        ("Visual complexity", "hard"),
+    ]
+    assert found[0].drop == pytest.approx(0.5)

@@ -16,7 +16,7 @@ from ..page import Section
 from ..runs import ReportRun, ReportRuns, read_role
 from ..score_table import score_cell
 from ..study_page import DIGITS, describe_caveats, format_figure, select_grids, select_reported
-from ..table import HeatTile, Table, TableCell, TableHead, numeric, render_heat_map
+from ..table import HeatTile, Row, Table, TableHead, numeric, render_heat_map
 
 PLACES = {"report": 30, "study": 30}
 TESTS_ONLY = {"distribution": ("head", "tail", "oppo")}  # variants that nothing is trained on
@@ -54,7 +54,7 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
 def _build_table(grid: TransferGrid) -> Table:
     """The same as figures with their intervals."""
     heads = [TableHead("Model"), TableHead("Trained on"), *(numeric(f"on {column}") for column in grid.columns)]
-    rows: list[list[TableCell | str]] = [
+    rows: list[Row] = [
         [*row, *(score_cell(grid.scores.get((*row, column))) for column in grid.columns)] for row in grid.rows
     ]
     return Table(f"{grid.title}, with intervals", heads, rows, folded=True)
