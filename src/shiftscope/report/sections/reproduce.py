@@ -170,6 +170,8 @@ def _list_data_commands(run: ReportRun) -> Iterator[str]:
     """What makes the data that a run needs: to test on, to learn from, and parts of them."""
     spec, result = run.spec, _read_result(run)
     places = spec.get(PLACES_FIELD) or {}
+    if spec.get("diagnostic"):
+        return  # a diagnosis makes its own
     if result is not None:
         given = result.get("given") or {}
         for place in (result["data"], result["options"].get("home"), given.get("learn-from")):
