@@ -21,7 +21,7 @@ those of the README about whole vehicles; the report has both apart. A larger --
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--out", type=Path, default=Path("out/demo"))
-    options.add_argument("--budget", type=int, default=800)
+    options.add_argument("--budget", type=int, default=500)
     options.add_argument("--models", nargs="+", default=MODELS)
     given = options.parse_args()
     folders = [given.out / model for model in given.models]
