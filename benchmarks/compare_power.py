@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from shiftscope.metrics.intervals import FEW_SCENES, SceneClusters
 from shiftscope.rng import derive
@@ -241,7 +240,7 @@ def find_detectable(scenario: Scenario, correlation: float, rows: int = 1) -> fl
     """
     questions = scenario.budget / (FACTORS if scenario.factor else 1)
     design = 1 + (scenario.per_scene - 1) * correlation
-    errors = POWER_FACTOR if rows == 1 else float(norm.isf(SURE / rows) + norm.isf(0.1))
+    errors = POWER_FACTOR if rows == 1 else -float(ndtri(SURE / rows) + ndtri(0.1))
     return find_detectable_drop(scenario.churn, design, questions, errors=errors)
 
 
