@@ -10,6 +10,7 @@ from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from ..errors import UserError, unknown
 from ..files import digest_of, file_digest, read_whole
@@ -33,6 +34,7 @@ FOLDERS = {"train": audit_folder.TRAIN_FOLDER, "val": audit_folder.VAL_FOLDER, "
 DIGITS = 12  # of an image's number in the names of COCO's files: 000000000042, COCO_val2014_000000000042
 THREADS = 4  # that read pictures
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
+ANNOTATED = "annotated"  # of a spec: that of the dataset whose questions people validated and reworded
 
 
 class VqaFiles:
@@ -255,10 +257,16 @@ def open_source(folder: Path, images: Path | None = None) -> QuestionSource:
 
 
 def find_lineage(dataset: Dataset) -> Lineage:
-    """What a dataset is a variant of, by the `base_spec` of its suite, if any."""
+    """What a dataset is a variant of, by the `base_spec` of its suite, or as what people made of another."""
     chain = [dict(dataset.manifest.spec)]
-    name = str(chain[0].get("suite", ""))
-    while name in SUITES.names() and (base := load_suite(name).base_spec(chain[-1])) != chain[-1]:
+    while (base := _find_base_spec(chain[-1])) != chain[-1]:
         chain.append(base)
     ids = [content_id(spec) for spec in chain]
     return Lineage(ids[0], ids[min(1, len(ids) - 1)], ids[-1])
+
+
+def _find_base_spec(spec: dict[str, Any]) -> dict[str, Any]:
+    if ANNOTATED in spec:
+        return dict(spec[ANNOTATED])
+    name = str(spec.get("suite", ""))
+    return load_suite(name).base_spec(spec) if name in SUITES.names() else spec

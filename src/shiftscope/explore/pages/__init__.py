@@ -1,0 +1,1 @@
+"""The explorer's pages, one file each: records in, HTML out."""
