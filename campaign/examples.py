@@ -381,6 +381,7 @@ def cells(folder: Path) -> None:
     from shiftscope.metrics.transfer_matrix import EntryOutcome
     from shiftscope.run.study.entries import EntryOrigin, StudyTestId, TrainingRecord, TransferEntry
     from shiftscope.run.study.entry_store import EntryStore, hash_test_data, hash_train_data
+    from shiftscope.suites.study import Contender
     from shiftscope.suites.superclevr.study import StudyDomain, StudyScale, TrainingSetup
 
     scale = StudyScale("toy", 60, (96, 64), questions=2, part_questions=1, shard=10)
@@ -388,10 +389,11 @@ def cells(folder: Path) -> None:
     files = (("scene_parser", "s"), ("question_parser", "q"))
     origin = EntryOrigin(
         "superclevr",
+        "neuro_symbolic",
         scale,
         trained,
         files,
-        hash_train_data("superclevr", trained, scale),
+        hash_train_data("superclevr", trained, scale, "neuro_symbolic"),
         "r",
         "cpu",
         "0",
@@ -402,7 +404,7 @@ def cells(folder: Path) -> None:
     objects = EntryOutcome.from_arrays(hits, np.full(10, 2), confidence=np.where(hits, 0.9, 0.3))
     parts = EntryOutcome.from_arrays(np.arange(10) < 5, np.full(10, 1))
     seconds = (("make", 9.0), ("see", 2.0))
-    cell = TransferEntry("p_nsvqa", origin, asked, (("object", objects), ("part", parts)), seconds)
+    cell = TransferEntry(Contender("p_nsvqa"), origin, asked, (("object", objects), ("part", parts)), seconds)
     shelf = EntryStore(folder / "cells.jsonl")
     shelf.add(cell)
     shelf.add(TrainingRecord(origin, seconds, (("color", 0.99),), "shiftscope study"))

@@ -41,10 +41,7 @@ ADD, ADDED = (
     "(?:added|put|brought|placed|set down)",
 )
 SO = r"so that (?:it|they) (?:is|are|becomes?)"
-LIKE = (
-    rf"(?:that has|with|of) the same {A} as {SOURCE}",
-    rf"(?:and gives? (?:it|the new one)|and given) the {A} of {SOURCE}",
-)
+LIKE = rf"(?:that has|of) the same {A} as {SOURCE}"
 READINGS = {
     "remove": (
         f"(?:removes?|deletes?) {OLD} from the scene",
@@ -71,9 +68,9 @@ READINGS = {
     "add": (
         f"{ADD} {NEW} (?:{THERE}|{AT})",
         f"{NEW} (?:is {ADDED}|appears) (?:{THERE}|{AT})",
-        *(f"{ADD} {NEW}(?: {THERE}| {AT})? {like}" for like in LIKE),
-        *(f"{NEW} (?:is {ADDED}|appears)(?: {THERE}| {AT})? {like}" for like in LIKE),
-        *(f"{NEW} {like} (?:is added|is brought into the scene|appears(?: {AT})?)" for like in LIKE),
+        f"{ADD} {NEW} {LIKE}(?: {THERE})?",
+        f"{ADD} {NEW}, {LIKE}, {AT}",
+        f"{NEW} {LIKE} (?:is {ADDED}|appears)(?: {THERE}| {AT})?",
         f"(?:clones?|copy|copies|duplicates?) {SOURCE} and (?:puts?|places?) the copy {AT}",
         f"makes? a copy of {SOURCE} and sets? it down {AT}",
         f"(?:copy|copies) {SOURCE} and sets? the copy down {AT}",
@@ -97,7 +94,7 @@ READINGS = {
         f"the {A} of {OLD} is changed to {LOOK}",
         f"{OLD} {BE} (?:turned|transformed|reshaped|changed|converted) into {LOOK}",
         f"{OLD} {BE} remade in {LOOK}",
-        f"{OLD} {BE} (?:changed|altered|transformed) {SO} {LOOK}",
+        f"{OLD} {BE} (?:changed|altered|transformed|resized) {SO} {LOOK}",
         f"{OLD} {BE} (?P<grow>enlarged|shrunk)",
     ),
 }

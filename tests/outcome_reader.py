@@ -94,9 +94,8 @@ class OutcomeReader(ProgramBuilder):
             (f"after that, what is the {A} of (?P<X>.+)", ""),
             ("after that, how large is (?P<X>.+)", "size"),
             (f"{start}[Ww]hat {A} would it (?:be|be made of)", ""),
-            (f"{start}what would its {A} be", ""),
             (f"{start}how large would it be", "size"),
-            (f"{start}what would it be made of", "material"),
+            (f"{start}[Ww]hat would it be made of", "material"),
             (f"{start}[Ww]hat would be the {A} of {beside}", ""),
         ):
             if found := re.fullmatch(pattern, text):
@@ -110,10 +109,9 @@ class OutcomeReader(ProgramBuilder):
         for pattern, fixed in (
             (f"would (?P<X>the .+) (?:have|be|be of|be made of) the same {A} as (?P<Y>the .+)", ""),
             (
-                f"(?:look at|find) (?P<X>the .+)[.;] [Ww]ould it (?:have|be|be made of) the same {A} as (?P<Y>the .+)",
+                f"(?:look at|find|consider) (?P<X>the .+)[.;] [Ww]ould it (?:have|be|be made of) the same {A} as (?P<Y>the .+)",
                 "",
             ),
-            (f"think of (?P<X>the .+); would its {A} be the same as that of (?P<Y>the .+)", ""),
             (f"compare (?P<X>the {NOUN}) with (?P<Y>the .+)\\. Would they (?:have|be made of) the same {A}", ""),
         ):
             if found := re.fullmatch(pattern, text):
@@ -133,12 +131,12 @@ class OutcomeReader(ProgramBuilder):
             ),
             "less": (
                 "would (?:there be|you count) fewer (?P<X>.+) than (?P<Y>.+)",
-                f"{both} (?:the first number be (?:smaller|lower than the second)|you get a smaller number the first time)",
+                f"{both} (?:the first number be (?:smaller|lower than the second)|your first count be lower than your second)",
                 f"{number} be (?:lower|smaller) than the number of (?P<Y>.+)",
             ),
             "greater": (
                 "would (?:there be|you count) more (?P<X>.+) than (?P<Y>.+)",
-                f"{both} (?:the first number be (?:greater|higher than the second)|you get a greater number the first time)",
+                f"{both} (?:the first number be (?:greater|higher than the second)|your first count be higher than your second)",
                 f"{number} be (?:higher|greater) than the number of (?P<Y>.+)",
             ),
         }.items():
@@ -150,7 +148,7 @@ class OutcomeReader(ProgramBuilder):
 
     def read_set(self, text: str) -> bool:
         """How many, or whether any: in whichever order the things, their place and what is said of them come."""
-        alike = f"(?:have|with|be|be of|made of|be made of) the same {A}"
+        alike = f"(?:have|of|be|be of|made of|be made of) the same {A}"
         others = f"(?:anything else|(?:any )?(?:other )?(?P<T>{NOUN}))"
         for pattern in (
             f"(?:find|look at|consider) (?P<X>the .+)[;.] (?P<how>{MANY}|would) {others}(?: would)? {alike}",
@@ -160,8 +158,8 @@ class OutcomeReader(ProgramBuilder):
                 how = "exist" if found["how"].lower() == "would" else "count"
                 return self.end(how, self.same(found["a"], found["X"], found["T"] or "things"))
         found = re.fullmatch(
-            f"(?:find|look at|consider|think of) (?P<X>the .+)[;.] (?P<how>{MANY}|would) (?:any )?(?:other )?(?P<T>{NOUN}) "
-            f"(?:with|made of) the same {A} as it(?: would)? be (?P<P>{FAR})",
+            f"(?:find|look at|consider) (?P<X>the .+)[;.] (?P<how>{MANY}|would) (?:any )?(?:other )?(?P<T>{NOUN}) "
+            f"(?:of the same|that share its) {A}(?: would)? be (?P<P>{FAR})",
             text,
             re.IGNORECASE,
         )
@@ -169,7 +167,7 @@ class OutcomeReader(ProgramBuilder):
             same = self.same(found["a"], found["X"], found["T"])
             how = "exist" if found["how"].lower() == "would" else "count"
             return self.end(how, self.put("intersect", same, self.place(found["P"])))
-        if found := re.fullmatch("count the (?P<X>.+); how many would there be", text):
+        if found := re.fullmatch("what would be the number of (?P<X>.+)", text):
             return self.end("count", self.several(found["X"]))
         for start, end in (
             (f"(?:consider all the|of the) (?P<T>{NOUN})[;,] how many would (?P<rest>.+)", "count"),

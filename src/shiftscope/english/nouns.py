@@ -17,6 +17,7 @@ ALWAYS_SEVERAL = word_set("nouns", "always several")
 THE = word_set("nouns", "the")
 THE_OR_A = word_set("nouns", "the or a")
 THE_AFTER = word_set("nouns", "the after")
+NEVER_THE = word_set("nouns", "never the")
 GAMES = word_set("nouns", "games")
 BARE = word_set("nouns", "bare")
 NO_NOUN = word_set("nouns", "no noun")
@@ -29,6 +30,8 @@ COUNTS = word_set("quantities", "counts")
 _SEVERAL = word_set("quantities", "several")
 _COLLECTIVES = word_set("quantities", "collectives")
 CAPITALS = {word.lower(): word for word in word_list("nouns", "capitals")}
+_GARMENTS = word_table("nouns", "garments")
+_WORN_IN_PAIRS = word_set("nouns", "worn in pairs")
 _IN_PLACE = word_set("nouns", "in place")
 _NAME = re.compile(r"[A-Za-z][A-Za-z'’.-]*(?: [A-Za-z'’-]+)*")
 _ODD_START = word_set("nouns", "odd start")
@@ -95,6 +98,19 @@ def is_countable(name: str) -> bool:
 
 def is_worn(name: str) -> bool:
     return is_kind(name, "clothing") or is_kind(name, "accessory")
+
+
+def is_worn_alone(name: str) -> bool:
+    """Whether the plural name is of garments that one person wears one of: shirts, but not shoes or pants."""
+    last = name.rpartition(" ")[2]
+    return is_plural_noun(name) and last not in ALWAYS_SEVERAL and last not in _WORN_IN_PAIRS
+
+
+@lru_cache(maxsize=8192)
+def classify_garment(name: str) -> str:
+    """Where it is worn: torso, legs, feet, head, eyes, neck; "" where that is not known."""
+    known = (part for part, names in _GARMENTS.items() if name in names or name.rpartition(" ")[2] in names)
+    return next(known, "")
 
 
 @lru_cache(maxsize=16384)

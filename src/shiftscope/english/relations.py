@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .inflection import NUMBER_WORDS, gerund, past_participle, third_person
 from .inflection import article as a_or_an
-from .nouns import BARE, THE, grammatical_number, is_interior
+from .nouns import BARE, GAMES, THE, grammatical_number, is_interior
 from .word_lists import word_list, word_set, word_table
 
 
@@ -31,6 +31,15 @@ class RelationPredicate(NamedTuple):
         """Whether it says where something is, up to its object: "sitting on", not "wearing" nor "made of"."""
         return self.rest.rpartition(" ")[2] in _LOCATING and not self.rest.startswith(_NOT_LOCATING)
 
+    @property
+    def is_spatial(self) -> bool:
+        """Whether it ends in a preposition of space: "hanging from", not "pulled by" nor "talking to"."""
+        head, _, last = self.rest.rpartition(" ")
+        if last == "to" and not self.rest.endswith(_NEXT_TO):
+            return False
+        place = self.is_place or last in _BETWEEN
+        return place and last != "at" and not (last == "by" and head and not head.endswith("ing"))
+
     def write_finite(self, plural: bool) -> str:
         """is on, are wearing, has, surround."""
         if not self.verb:
@@ -50,6 +59,8 @@ class RelationPredicate(NamedTuple):
 
 _LOCATING = word_set("relations", "locating")
 _NOT_LOCATING = word_list("relations", "not locating")
+_BETWEEN = word_set("relations", "between")
+_NEXT_TO = ("next to", "close to", "adjacent to")
 PLACES = word_set("relations", "places")
 _NORMALIZED = {name: usual for name, (usual,) in word_table("relations", "normalized").items()}
 _BEFORE_OF = word_list("relations", "before of")
@@ -67,6 +78,7 @@ _NO_GERUND = word_set("relations", "no gerund")
 REFUSED = word_set("relations", "refused")
 _NEVER_WITH = {rest: frozenset(targets) for rest, targets in word_table("relations", "never with").items()}
 _OF_ROOMS = word_set("relations", "of rooms")
+_PLAYED = GAMES | word_set("relations", "played")
 _AT, _PLACES_AT = word_set("relations", "at"), word_set("relations", "places at")
 
 
@@ -99,12 +111,14 @@ def parse_relation(relation: str) -> RelationPredicate | None:
 
 @lru_cache(maxsize=16384)
 def can_take(predicate: RelationPredicate, target: str) -> bool:
-    """Whether such an object goes with it: nobody wears a bag, nothing is in the corner of a sidewalk."""
+    """Whether such an object goes with it: nobody wears a bag or plays a ball, no sidewalk has such a corner."""
     if predicate.rest in _OF_ROOMS:
         return is_interior(target)
     head = target.rpartition(" ")[2]
     if predicate.rest in _AT:
         return head in _PLACES_AT
+    if predicate.rest == "playing":
+        return not _PLAYED.isdisjoint((target, head))
     refused = _NEVER_WITH.get(predicate.write_bare())
     return refused is None or refused.isdisjoint((target, head))
 

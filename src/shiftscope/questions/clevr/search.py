@@ -53,6 +53,13 @@ TOLD_NAMED, TOLD_GONE, TOLD_ALONE, TOLD_LOST, TOLD_COPIED, TOLD_EVERY = 1, 2, 4,
 ZERO, ONE = np.uint64(0), np.uint64(1)
 TRIES = 10  # descriptions drawn for one step before the attempt is given up
 FEW_TRIES = 4  # of what an action touched
+# Which of four words to add or drop, as bits, the fewest first; in four orders.
+NEARBY = np.array(
+    [
+        sorted(range(16), key=lambda bits: (bits.bit_count(), (bits << turn | bits << turn >> 4) & 15))
+        for turn in range(4)
+    ]
+)
 
 
 @exact_inline
@@ -576,26 +583,27 @@ def is_defined(w, begin, end, steps, values, register, all_sets, all_codes, know
 
 
 @exact_inline
-def is_trivial(begin, end, steps, values, register, many):
-    """Whether it compares nothing with nothing, counts what is one thing at most, or says the same twice.
-
-    Of the relations, the first `many` hold for several things; on and below another there is one at most.
-    """
+def compares_nothing(begin, end, steps, register):
+    """Whether it compares no things with no things."""
     last = end - 1
     op, first, second = steps[last, OP], steps[last, FIRST], steps[last, SECOND]
     counts = op in (LESS, GREATER, EQUAL) and steps[begin + first, OP] == COUNT
-    if counts and register[first] == ZERO and register[second] == ZERO:
+    return counts and register[first] == ZERO and register[second] == ZERO
+
+
+@exact_inline
+def is_trivial_step(k, begin, steps, values, many):
+    """Whether a step gives one thing at most where several are meant, or says the same twice.
+
+    Of the relations, the first `many` hold for several things; on and below another there is one at most.
+    """
+    base = begin + steps[k, FIRST]
+    if repeats_itself(k, base, begin, steps, values):
         return True
-    for k in range(begin, end):
-        base = begin + steps[k, FIRST]
-        if repeats_itself(k, base, begin, steps, values):
-            return True
-        if steps[k, RELATION] < 0 or values[steps[k, RELATION]] < many:
-            continue
-        before = steps[base, RELATION]
-        if steps[k, SINGLE] == 0 or (before >= 0 and values[before] >= many):  # there is no third thing on a second
-            return True
-    return False
+    if steps[k, RELATION] < 0 or values[steps[k, RELATION]] < many:
+        return False
+    before = steps[base, RELATION]  # there is no third thing on a second
+    return steps[k, SINGLE] == 0 or (before >= 0 and values[before] >= many)
 
 
 @exact_inline
@@ -954,101 +962,141 @@ def leaves_one_value(column, told, first, size, columns):
 
 
 @exact_inline
-def draw_outcome_description(
-    k, steps, values, chosen, among, everything, sets, codes, looks, first, size, offers, state,
-):  # fmt: skip
-    """As `describe`, but three times of four of what an action touched, as it was or as it would be.
+def list_fitting_words(words, fits, among, related, open_to, all_objects, sets):
+    """Which choices of these words, each as bits, tell one thing in `among`, some things or none, 16 bits each.
 
-    That are `size` rows of `looks` from `first` on; of none, it is of anything. A description that fits too
-    many, where one is meant, or says too little is made longer, but not by a word after which the relation rules
-    nothing out.
+    The last bit is set. One thing is told only where nothing in `open_to` fits as well; where things are `related`,
+    the words by themselves fit more.
+    """
+    fits[0] = all_objects
+    for c in range(len(words)):
+        for choice in range(1 << c):
+            fits[choice + (1 << c)] = fits[choice] & sets[words[c]]
+    listed = ONE << np.uint64(63)
+    for choice in range(1 << len(words)):
+        found = among & fits[choice]
+        if related and found == fits[choice]:
+            continue
+        bit = ONE << np.uint64(choice)
+        if found == ZERO:
+            listed |= bit << np.uint64(32)
+            continue
+        listed |= bit << np.uint64(16)
+        if is_single(found) and open_to & fits[choice] == ZERO:
+            listed |= bit
+    return listed
+
+
+@exact_inline
+def draw_outcome_description(
+    k, steps, choices, chosen, fits, place, memo, among, open_to, sets, codes, looks, first, size, row, offers,
+    all_objects, state, known_before, among_before, sets_before,
+):  # fmt: skip
+    """As `draw_description`, but three times of four of what an action touched, as it was or as it would be.
+
+    Of the `choices` of words that the step allows and that will do, the one nearest to a random one is taken; those
+    that do are kept in `memo` by `place`, if that is not −1, and by thing, the looks from `row` on. Where one thing is
+    meant and `known_before`, the words are of one thing in `among_before` as well.
     """
     dice = draw_bits(state)
-    fits = everything
-    said = 0
     columns = steps.shape[1] - SLOTS
-    for i in range(columns):
-        slot = steps[k, SLOTS + i]
-        if slot >= 0 and values[slot] >= 0:
-            fits &= sets[values[slot]]
-            said += 1
     empty = np.int64(dice & np.uint64(7)) < steps[k, EMPTY]
-    changed = -1
+    changed = np.int64(-1)
     touched = size > 0 and dice & np.uint64(48) != ZERO
     if touched:
-        thing = first + draw_below(state, size)
+        thing = draw_below(state, size)
+        row += thing
+        for c in range(columns):
+            chosen[c] = looks[first + thing, c]
     else:
-        source = everything & ~among if empty else among & fits
+        source = all_objects & ~among if empty else among
         if empty and steps[k, RELATION] < 0 and (source == ZERO or dice & np.uint64(8) != ZERO):
-            source = everything
+            source = all_objects
             changed = draw_below(state, columns)
         if source == ZERO:
             return False
-        thing = pick_member(state, source)
-    single, related = steps[k, SINGLE] == 1, steps[k, RELATION] >= 0
-    for i in range(columns):
-        chosen[i] = EMPTY_SLOT
-    c: Any = np.int64(dice >> np.uint64(32)) & 3
-    for i in range(2 * columns):  # what the random bits choose, then what is still needed
-        c = c + 1 if c + 1 < columns else 0
-        slot = steps[k, SLOTS + c]
-        if slot < 0 or values[slot] != OPEN_SLOT or chosen[c] != EMPTY_SLOT:
-            continue
-        if i < columns and dice >> np.uint64(16 + c) & ONE == ZERO:
-            continue
-        if i >= columns and said >= steps[k, NEEDS] and (not single or is_single(among & fits)):
-            break
-        code = looks[thing, c] if touched else codes[thing, c]
-        if c == changed:
-            code = offers[c, 1 + draw_below(state, offers[c, 0])]
-        if related and fits & sets[code] & ~among == ZERO:
-            continue
-        chosen[c] = code
-        fits &= sets[code]
-        said += 1
-    found = among & fits
-    if said < steps[k, NEEDS] or empty != (found == ZERO):
+        row = pick_member(state, source)
+        for c in range(columns):
+            chosen[c] = codes[row, c]
+    if changed >= 0:
+        chosen[changed] = offers[changed, 1 + draw_below(state, offers[changed, 0])]
+    listed = memo[place, row] if place >= 0 and changed < 0 else ZERO
+    if listed == ZERO:
+        listed = list_fitting_words(chosen, fits, among, steps[k, RELATION] >= 0, open_to, all_objects, sets)
+        if place >= 0 and changed < 0:
+            memo[place, row] = listed
+    single = steps[k, SINGLE] == 1
+    wished, turn = dice >> np.uint64(16) & choices[k] >> np.uint64(48), np.int64(dice >> np.uint64(32) & np.uint64(3))
+    listed = choices[k] & (listed if single else listed >> np.uint64(32 if empty else 16))
+    if empty:  # the nearest that nothing fits would say much and ask little
+        listed &= ONE << wished
+    if listed & np.uint64(0xFFFF) == ZERO:
         return False
-    if related and found == fits:
-        return False
-    return not single or is_single(found)
+    for flip in NEARBY[turn]:
+        choice = np.int64(wished) ^ flip
+        if listed >> np.uint64(choice) & ONE == ZERO:
+            continue
+        if single and known_before:
+            one = among_before
+            for c in range(columns):
+                if choice >> c & 1 != 0:
+                    one &= sets_before[chosen[c]]
+            if not is_single(one):
+                continue
+        for c in range(columns):
+            if choice >> c & 1 == 0:
+                chosen[c] = EMPTY_SLOT
+        return True
+    return False
 
 
 @exact_inline
 def fill_outcome_template(
-    begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets, codes, known,
-    looks, first, mine, others, offers, covers, value_of, state, unsure, before, again, scenes,
+    begin, end, steps, said, rules, rule_start, opposite, can_have, choices, values, chosen, fits, memo, register,
+    sets, codes, known, looks, first, mine, others, offers, covers, value_of, state, unsure, before, again, scenes,
+    many,
 ):  # fmt: skip
-    """As `filled`, with descriptions in turn of what one action touched and another, or of anything.
+    """As `fill_template`, with descriptions in turn of what one action touched and another, or of anything.
 
     Relations are drawn from the `known` ones. None is of one thing by a relation that a free place decides: `unsure`
     are, for each relation to each object, those for which it does. There is an answer in the scene `before`, if not −1.
     """
     terms = len(value_of)
+    all_objects = sets[terms + ALL_OBJECTS]
+    size = np.int64(count_bits(all_objects))
     second = draw_below(state, 2)
+    plain = 0  # relations in which there may be several things to one
+    for relation in known:
+        plain += relation < many
+    sets_before = scenes[0][max(before, 0)]
     for k in range(begin, end):
         op = steps[k, OP]
         slot = steps[k, RELATION]
         if op == DESCRIBE:
-            a = register[steps[k, FIRST]]
-            among, relation, found = a, np.int64(-1), False
+            a, among_before = register[steps[k, FIRST]], again[steps[k, FIRST]]
+            among, open_to, relation, found = a, ZERO, np.int64(-1), False
+            place = np.int64(0 if steps[begin + steps[k, FIRST], OP] == SCENE else -1)
+            ways = len(known) if steps[k, SINGLE] == 1 else plain
+            turn, touched = draw_below(state, ways), others if second else mine
             for _ in range(FEW_TRIES):
                 if slot >= 0:
-                    relation = values[slot] if values[slot] >= 0 else known[draw_below(state, len(known))]
+                    turn = turn + 1 if turn + 1 < ways else 0
+                    relation = known[turn]
                     among = select_related(a, relation, sets, terms)
                     if among == ZERO and steps[k, EMPTY] == 0:
                         continue
+                    if before >= 0:
+                        if not scenes[2][before, relation]:
+                            continue
+                        among_before = select_related(again[steps[k, FIRST]], relation, sets_before, terms)
+                    thing = np.int64(find_lowest_bit(a))
+                    open_to = unsure[WORD * relation + thing]
+                    place = 1 + size * relation + thing
                 found = draw_outcome_description(
-                    k, steps, values, chosen, among, sets[terms + ALL_OBJECTS], sets, codes,
-                    looks, first + mine * second, others if second else mine, offers, state,
+                    k, steps, choices, chosen, fits, place, memo, among, open_to, sets, codes, looks,
+                    first + mine * second, touched, size + mine * second, offers, all_objects, state, before >= 0,
+                    among_before, sets_before,
                 )  # fmt: skip
-                if found and slot >= 0 and steps[k, SINGLE] == 1:
-                    open_to = unsure[WORD * relation + np.int64(find_lowest_bit(a))]
-                    for c in range(steps.shape[1] - SLOTS):
-                        at = steps[k, SLOTS + c]
-                        code = -1 if at < 0 else chosen[c] if values[at] == OPEN_SLOT else values[at]
-                        open_to = open_to & sets[code] if code >= 0 else open_to
-                    found = open_to == ZERO
                 if found:
                     break
             if not found:
@@ -1057,19 +1105,23 @@ def fill_outcome_template(
             if slot >= 0:
                 values[slot] = relation
             for c in range(steps.shape[1] - SLOTS):
-                if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
+                if steps[k, SLOTS + c] >= 0:
                     values[steps[k, SLOTS + c]] = chosen[c]
         elif op == RELATE:
-            values[slot] = values[slot] if values[slot] >= 0 else known[draw_below(state, len(known))]
-        if not complete_step(
+            turn = draw_below(state, plain)
+            for i in range(begin, k):  # two places are told by two relations
+                if steps[i, OP] == RELATE and values[steps[i, RELATION]] == known[turn]:
+                    turn = turn + 1 if turn + 1 < plain else 0
+            values[slot] = known[turn]
+            if before >= 0 and not scenes[2][before, values[slot]]:
+                return False
+        if is_trivial_step(k, begin, steps, values, many) or not complete_step(
             k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, codes, covers,
             value_of, state,
         ):  # fmt: skip
             return False
         if before >= 0:
-            if slot >= 0 and not scenes[2][before, values[slot]]:
-                return False
-            fine, out = run_step(k, steps, values, again, False, scenes[0][before], scenes[1][before], value_of)
+            fine, out = run_step(k, steps, values, again, False, sets_before, scenes[1][before], value_of)
             if not fine:
                 return False
             again[k - begin] = out
@@ -1088,8 +1140,8 @@ def find_emptiest_slot(taken, room):
 
 @exact
 def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any, looks: Any,
-                 told: Any, slot_of: Any, number_of: Any, most_said: Any, wanted: Any, counts: Any, uses: Any,
-                 taken: Any, found: Any, refused: Any) -> Any:  # fmt: skip
+                 told: Any, choices: Any, slot_of: Any, number_of: Any, most_said: Any, wanted: Any, counts: Any,
+                 uses: Any, taken: Any, found: Any, refused: Any) -> Any:  # fmt: skip
     """Questions about what each job's action leads to; how many were found.
 
     A job is a row of `hypothetical.generator.OutcomeJob`; `told` are what the words of actions tell. The answer must
@@ -1101,7 +1153,8 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
     `found` also tells how many valid questions were refused before each, and which have an answer in the first scene
     that lacks an action: where `defined` is 1 every other one, if any does, where it is 2 all. Of the relations, the
     first `many` are such that several things are in them. A template fills at most as many slots as its row of
-    `most_said` says first, of those that the rest of the row counts.
+    `most_said` says first, of those that the rest of the row counts; `choices` are the words that a step may say
+    together, a bit for each choice as bits, and after 48 bits those it may say at all.
     """
     per_job, slots = limits[0], limits[2]
     steps, start, initial = plan[0], plan[2], plan[5]
@@ -1118,20 +1171,22 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
         np.zeros(initial.shape[1], np.int64), np.zeros(templates, np.int64), np.zeros(per_job, np.uint64),
         np.zeros((3, slots), np.int64), refused.copy(), np.zeros(1, np.uint64),
         np.zeros(scenes[2].shape[1] * WORD, np.uint64), np.zeros(scenes[2].shape[1], np.int64),
+        np.zeros(NEARBY.shape[1], np.uint64),
+        np.zeros((1 + scenes[1].shape[1] * scenes[2].shape[1], scenes[1].shape[1] + len(looks)), np.uint64),
     )  # fmt: skip
     total = np.int64(0)  # a bare 0 has a type of its own: what it is passed to would be compiled for both
     for j in range(len(jobs)):
         total = search_outcome_job(
-            j, total, limits, seeds, plan, scenes, words, jobs, looks, told, slot_of, number_of, most_said, relates,
-            wanted, counts, uses, taken, found, refused, scratch,
+            j, total, limits, seeds, plan, scenes, words, jobs, looks, told, choices, slot_of, number_of, most_said,
+            relates, wanted, counts, uses, taken, found, refused, scratch,
         )  # fmt: skip
     return total
 
 
 @exact_inline
 def search_outcome_job(
-    j, total, limits, seeds, plan, scenes, words, jobs, looks, told, slot_of, number_of, most_said, relates, wanted,
-    counts, uses, taken, found, refused, scratch,
+    j, total, limits, seeds, plan, scenes, words, jobs, looks, told, choices, slot_of, number_of, most_said, relates,
+    wanted, counts, uses, taken, found, refused, scratch,
 ):  # fmt: skip
     """Questions about one job, after `total` that there are; how many there are then."""
     per_job, per_slot, slots, rounds, attempts, patience, persistence, most_counted, strict, many, defined = limits
@@ -1139,7 +1194,8 @@ def search_outcome_job(
     all_sets, all_codes, knows = scenes
     offers, covers, value_of = words
     job_out, template_out, answer_out, values_out, wording_out, refused_out, defined_out = found
-    register, again, place, chosen, ordered, values, order, known, of_slots, reported, state, unsure, numbers = scratch
+    register, again, place, chosen, ordered, values, order, known, of_slots, reported, state = scratch[:11]
+    unsure, numbers, fits, memo = scratch[11:]
     room, turns, idle = of_slots
     templates = len(start) - 1
     s, places, without, lacking, placed, by_place, look, mine, others, tells, tell = jobs[j]
@@ -1155,6 +1211,10 @@ def search_outcome_job(
         unsure[i] = ZERO
         for w in range(s + 1, s + 1 + places):
             unsure[i] |= all_sets[w, rows + i] ^ sets[rows + i]
+    things = np.int64(count_bits(sets[len(value_of) + ALL_OBJECTS]))
+    for i in range(1 + things * len(numbers)):
+        for row in range(things + mine + others):
+            memo[i, row] = ZERO
     order_templates(order, uses, state)
     made = 0
     for slot in range(slots):
@@ -1180,6 +1240,7 @@ def search_outcome_job(
             more = 1 + 3 * (turn // templates)
             before = idle[slot]
             must_be_known = defined == 2 or (preferred and 6 * turn < (3 if strict else 4) * templates)
+            scene_before = without if must_be_known else -1
             for _ in range(more * attempts):
                 if idle[slot] - before > more * patience:
                     break
@@ -1187,8 +1248,8 @@ def search_outcome_job(
                     values[i] = initial[t, i]
                 if not fill_outcome_template(
                     start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
-                    values, chosen, register, sets, codes, relations, looks, look, mine, others, offers,
-                    covers, value_of, state, unsure, without if must_be_known else -1, again, scenes,
+                    choices, values, chosen, fits, memo, register, sets, codes, relations, looks, look, mine, others,
+                    offers, covers, value_of, state, unsure, scene_before, again, scenes, many,
                 ):  # fmt: skip
                     continue
                 last = start[t + 1] - 1
@@ -1199,7 +1260,7 @@ def search_outcome_job(
                 said_words = 0
                 for i in range(len(values)):
                     said_words += values[i] >= 0 and most_said[t, 1 + i]
-                if said_words > most_said[t, 0] or is_trivial(start[t], start[t + 1], steps, values, register, many):
+                if said_words > most_said[t, 0] or compares_nothing(start[t], start[t + 1], steps, register):
                     continue
                 number = number_of[t] + code
                 if wanted[number] <= 0:

@@ -6,11 +6,16 @@ from typing import Any
 import numpy as np
 
 from ...english.nouns import is_person
+from ...english.relations import parse_relation
 from ...scene_graph.pack import PackedGraphs
+from ...scene_graph.relation_exclusivity import classify_target
 from ...scene_graph.subgraph import Subgraph
 
 MANY = 1_000  # graphs, among which what is said
-RARE = 2  # times, or less often, is often a slip
+ONCE, RARE = 1, 2  # times, or less often, is often a slip
+PREPOSITIONS = ("in", "on")
+UNLIKELY = 0.01  # of the attributes that things of a name have
+SELDOM = 0.2  # of the times that a ground has one of these
 
 
 def has_attribute(graphs: PackedGraphs, name: str, attribute: str) -> bool:
@@ -30,30 +35,74 @@ def has_triple(graphs: PackedGraphs, subject: str, relation: str, target: str) -
 
 
 def is_usual(graphs: PackedGraphs, subgraph: Subgraph) -> bool:
-    """Whether all that things are related to is what others are so related to; always where there are few graphs."""
+    """Whether what is said of things is often said: with such an object, and what one does, of such a thing.
+
+    No airplane that is driving on a road; always where there are few graphs.
+    """
     if len(graphs) < MANY:
         return True
-    usual, codes, names = _list_usual_links(graphs), graphs.relation_codes, graphs.name_codes
-    links = (link for thing in subgraph.things() for link in thing.relations)
-    return all((codes[link.relation], names[link.thing.name]) in usual for link in links)
+    doing, usual, misplaced = _list_usual_acts(graphs), _list_usual_links(graphs), _list_misplaced(graphs)
+    codes, names, kin = graphs.relation_codes, graphs.name_codes, _list_kin(graphs)
+    for thing in subgraph.things():
+        for link in thing.relations:
+            relation, target = codes[link.relation], names[link.thing.name]
+            if (relation, target) not in usual or (relation, target) in misplaced:
+                return False
+            predicate = parse_relation(link.relation)
+            if predicate and predicate.manner == 1 and (relation, int(kin[names[thing.name]])) not in doing:
+                return False
+    return True
 
 
 @lru_cache(maxsize=1)
 def _list_usual_links(graphs: PackedGraphs) -> frozenset[tuple[int, int]]:
     """The codes of relations and of the names that they often lead to."""
-    targets = graphs.object_names[graphs.triple_objects].astype(np.int64)
-    pairs, counts = np.unique(
-        graphs.triple_relations.astype(np.int64) * len(graphs.names) + targets, return_counts=True
+    return _list_frequent(graphs, graphs.object_names[graphs.triple_objects], RARE)
+
+
+@lru_cache(maxsize=1)
+def _list_usual_acts(graphs: PackedGraphs) -> frozenset[tuple[int, int]]:
+    """The codes of relations and of the names, of people one, that they are said of more than once."""
+    return _list_frequent(graphs, _list_kin(graphs)[graphs.object_names[graphs.triple_subjects]], ONCE)
+
+
+def _list_frequent(graphs: PackedGraphs, names: Any, few: int) -> frozenset[tuple[int, int]]:
+    """The pairs of each triple's relation with such a name that there are more than a few of."""
+    numbers = graphs.triple_relations.astype(np.int64) * len(graphs.names) + names.astype(np.int64)
+    pairs, counts = np.unique(numbers, return_counts=True)
+    frequent = np.divmod(pairs[counts > few], len(graphs.names))
+    return frozenset(zip(*(part.tolist() for part in frequent), strict=True))
+
+
+@lru_cache(maxsize=1)
+def _list_misplaced(graphs: PackedGraphs) -> frozenset[tuple[int, int]]:
+    """The codes of relations "… in" and "… on" and of the grounds that seldom take that of the two: in a road."""
+    words = [(predicate.rest if (predicate := parse_relation(r)) else "").rpartition(" ")[2] for r in graphs.relations]
+    place = np.array([PREPOSITIONS.index(word) if word in PREPOSITIONS else len(PREPOSITIONS) for word in words])
+    counts = np.zeros((len(graphs.names), len(PREPOSITIONS) + 1), np.int64)
+    np.add.at(counts, (graphs.object_names[graphs.triple_objects], place[graphs.triple_relations]), 1)
+    both = counts[:, : len(PREPOSITIONS)]
+    seldom = both < SELDOM * both.sum(axis=1, keepdims=True)
+    grounds = [code for code, name in enumerate(graphs.names) if classify_target(name) == "ground"]
+    return frozenset(
+        (relation, ground)
+        for ground in grounds
+        for relation, at in enumerate(place.tolist())
+        if at < len(PREPOSITIONS) and seldom[ground, at]
     )
-    usual = pairs[counts > RARE]
-    return frozenset(zip(*(part.tolist() for part in np.divmod(usual, len(graphs.names))), strict=True))
 
 
 @lru_cache(maxsize=1)
 def _pair_names_with_attributes(graphs: PackedGraphs) -> frozenset[tuple[int, int]]:
-    """The codes of names and attributes that some object has both of."""
-    names = graphs.object_names[graphs.attribute_owners]
-    return frozenset(zip(names.tolist(), graphs.object_attributes.tolist(), strict=True))
+    """The codes of names and attributes that objects have both of; among many graphs not seldom: no blue bear."""
+    names = graphs.object_names[graphs.attribute_owners].astype(np.int64)
+    numbers = names * len(graphs.attributes) + graphs.object_attributes
+    pairs, counts = np.unique(numbers, return_counts=True)
+    owners, attributes = np.divmod(pairs, len(graphs.attributes))
+    if len(graphs) >= MANY:
+        usual = (counts > ONCE) & (counts > UNLIKELY * np.bincount(names, minlength=len(graphs.names))[owners])
+        owners, attributes = owners[usual], attributes[usual]
+    return frozenset(zip(owners.tolist(), attributes.tolist(), strict=True))
 
 
 def _number_triples(graphs: PackedGraphs, subjects: Any, relations: Any, targets: Any) -> Any:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
-from ...english.nouns import OWN_PARTS, are_part_and_whole, is_person, is_worn
+from ...english.nouns import OWN_PARTS, are_part_and_whole, classify_garment, is_location, is_person, is_worn
 from ...rng import PathDice, seed_of
 from ...scene_graph.pack import get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
@@ -20,7 +20,8 @@ from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
 from .ambiguity import CountAmbiguity
 from .attested import has_attribute, has_triple, is_usual
-from .phrases import ENCOMPASSING, is_sayable, spell_name, spell_subgraph
+from .fluency import ENCOMPASSING, can_be_asked, is_sayable
+from .phrases import spell_name, spell_subgraph
 from .program import CovrProgramBuilder, read_graph
 
 MOST_IMAGES = 5
@@ -81,6 +82,10 @@ class SubgraphCase:
         """Whether one would ask about it: it is as things usually are, and can be worded."""
         usual = self.schema.closed or is_usual(self.look.related.graphs, subgraph)
         return usual and is_sayable(self.spell_subgraph(subgraph))
+
+    def can_be_asked(self, attribute: str) -> bool:
+        """Whether one asks if the root is so."""
+        return can_be_asked(self.spell_word(attribute), self.spell_word(self.subgraph.name), self.schema.closed)
 
     def spell_word(self, name: str) -> str:
         return spell_name(name, self.schema)
@@ -151,11 +156,19 @@ class SubgraphCase:
     @cached_property
     def rival(self) -> RivalSubgraph | None:
         """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
-        for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
-            if self._is_comparable(one) and self.is_askable(one.subgraph):
-                graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
-                return RivalSubgraph(one.subgraph, self._note_images(graphs, one.distance))
-        return None
+        near = sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance)
+        found = next(filter(self._is_rival, near), None)
+        if found is None and not self._all:
+            found = next(
+                filter(self._is_rival, self._find_distractors([e for e in self._edits if len(e) == 1], ANY)), None
+            )
+        if found is None:
+            return None
+        graphs = self._filter_confirmed(self._find_containing(found.subgraph, MOST_RIVALS, first=found.graph))
+        return RivalSubgraph(found.subgraph, self._note_images(graphs, found.distance))
+
+    def _is_rival(self, one: Distractor) -> bool:
+        return self._is_comparable(one) and self.is_askable(one.subgraph)
 
     def _is_comparable(self, one: Distractor) -> bool:
         """Whether one would compare the two, which differ in one word: not arms on a table with bottles on a table."""
@@ -170,6 +183,12 @@ class SubgraphCase:
         if not ENCOMPASSING.isdisjoint(both) or any(test(both[0]) != test(both[1]) for test in ALIKE):
             return False
         if change.node > 0:
+            if len({classify_target(name) == "ground" for name in both}) > 1:  # next to a horse, next to a road
+                return False
+            if is_location(both[0]) != is_location(both[1]):  # in a bathroom, in a sink
+                return False
+            if is_worn(change.before):
+                return classify_garment(change.before) == classify_garment(change.after) != ""
             return not are_part_and_whole(*both)  # on a bed, on a blanket
         return not list_kinds(self.schema, change.after).isdisjoint(list_kinds(self.schema, change.before))
 
@@ -362,10 +381,16 @@ def _get_ambiguity(related: RelatedImages) -> CountAmbiguity:
 @lru_cache(maxsize=16384)
 def get_queryable_attribute(schema: Schema, value: str) -> str:
     """The attribute that a value tells and that one can ask for; "" where there is none, or several."""
-    found = [a.name for a in schema.attributes if value in a.values]
+    found = list_families(schema, value)
     if len(found) != 1 or found[0] == get_noun_attribute(schema):
         return ""
     return found[0] if schema.closed or found[0] in FAMILIES else ""
+
+
+@lru_cache(maxsize=16384)
+def list_families(schema: Schema, value: str) -> tuple[str, ...]:
+    """The attributes that have such a value: color, size."""
+    return tuple(a.name for a in schema.attributes if value in a.values)
 
 
 @lru_cache(maxsize=256)

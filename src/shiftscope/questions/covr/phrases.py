@@ -1,7 +1,7 @@
 """Phrases: a subgraph in English, "the cup that is on a table that is in front of a man".
 
 Nothing here is drawn: the same subgraph always gives the same words. What cannot be worded well is refused by
-`is_sayable`; the other functions expect what it lets through. A subgraph of a closed schema is spelled out by
+`fluency.is_sayable`; the functions here expect what it lets through. A subgraph of a closed schema is spelled out by
 `spell_subgraph` first: suv → SUV, left → to the left of.
 """
 
@@ -12,190 +12,21 @@ from ...english import nouns
 from ...english.adjectives import describe_attribute
 from ...english.inflection import join_list
 from ...english.inflection import plural as several
-from ...english.relations import AFTER_VERBS, RelationPredicate, add_article, be_form, can_take, parse_relation
+from ...english.relations import RelationPredicate, add_article, be_form, parse_relation
 from ...english.synonyms import Lexicon
-from ...english.word_lists import pair_words, word_list, word_set, word_table
-from ...scene_graph.relation_exclusivity import classify_target
+from ...english.word_lists import word_set
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from ...schema import Schema
-from ...schemas.gqa import SCHEMA
 
-SIDES = frozenset({"both", "either", "each"})
-BETWEEN = ("between", "among", "amongst", "in between")  # of several things
-BESIDE = ("behind", "in front of", "near", "next to", "beside", "by", "above", "below", "under", "over")
-FULL_OF = ("made of", "filled with", "full of")  # of some, or of several
-HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words")
 ALONG, TOWARDS = (" down", " up", " across", " along", " off"), (" at", " for", " to", "facing")
 FACED = word_set("nouns", "faced")
-ON = ("on", "on top of", "above", "over", "under", "around")
 _get_lexicon = lru_cache(maxsize=8)(Lexicon)
-FACIAL_HAIR = word_set("nouns", "facial hair")
-NOT_IN = word_set("nouns", "not in")
-PICTURES = word_set("nouns", "pictures")
-EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
-WHERE_ELSE = pair_words("nouns", "where else")
-NO_SAYING = pair_words("nouns", "goes without saying")
-VAGUE = word_set("nouns", "vague")
-OWNED = nouns.OWN_PARTS - {"trunk"}  # places that one does not name without whose they are
-ONE_OF_SEVERAL = word_set("nouns", "one of several")  # and what everything has
-FEATURES = word_set("nouns", "features")
-ANY_GARMENT = word_set("nouns", "garments of any kind")
-ONE_TO_A_PICTURE = word_set("nouns", "one to a picture")
-ENCOMPASSING = word_set("nouns", "encompassing")
-GROUNDS = word_set("nouns", "grounds").union(ONE_TO_A_PICTURE, *EVERY_ONE_HAS.values())
-HANDLING = ("holding", "carrying", "throwing", "catching", "wearing")
-BENEATH = ("under", "below", "beneath", "underneath", "behind")
-OF_THE_LIVING = word_set("relations", "of the living")
-SYMMETRIC = tuple(f" {word}" for word in word_list("relations", "symmetric"))
-KNOWN = frozenset(kind for kind, _ in SCHEMA.attribute("name").kinds)  # nouns of which we know what is alive
-LIKENESSES = ("bear", "doll", "statue", "sculpture", "snowman", "mannequin", "figurine", "toy", "puppet", "figure")
-
-
-def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
-    """Whether the thing's attribute and relations can be worded; `above` are the names on the way to it."""
-    if thing.attribute:
-        sideless = thing.attribute in ("left", "right") and thing.name not in nouns.SIDED
-        repeated = set(thing.attribute.split()) & set(thing.name.split())
-        if describe_attribute(thing.attribute) is None or sideless or repeated:
-            return False
-        if (thing.attribute, thing.name) in NO_SAYING:
-            return False
-    if thing.name in VAGUE:
-        return False
-    names = [link.thing.name for link in thing.relations]
-    if len(set(names)) < len(names):  # on a chair and next to a chair: one of them or two?
-        return False
-    if sum(has_more_to_say(link.thing) for link in thing.relations) > 1:  # no telling what the last one is about
-        return False
-    if not all(_is_link_fluent(thing, link, (*above, thing.name)) for link in thing.relations):
-        return False
-    return len(names) < 2 or _go_together(_order_links(thing.relations))
 
 
 def has_more_to_say(thing: ObjectNode) -> bool:
     """Whether there is more to say after the thing's noun."""
     phrase = describe_attribute(thing.attribute) if thing.attribute else None
     return bool(thing.relations) or (phrase is not None and not phrase.before)
-
-
-def _go_together(links: Sequence[SubgraphLink]) -> bool:
-    """Whether two relations can be said in a row: not "walking on a road and walking with a dog".
-
-    Nor with an attribute of the first thing that would be read of the second too: a white shirt and shorts.
-    """
-    if not _are_alike(links):
-        doing = [head for link in links if (head := get_predicate(link).rest.partition(" ")[0]).endswith("ing")]
-        return len(set(doing)) == len(doing)
-    first, last = (link.thing for link in links)
-    return not first.attribute or bool(last.attribute) or nouns.grammatical_number(last.name) == "one"
-
-
-def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...]) -> bool:
-    predicate, target = parse_relation(link.relation), link.thing
-    if predicate is None or target.name in above[:-1] or not can_take(predicate, target.name):
-        return False
-    if not nouns.is_noun(target.name) and (target.relations or not nouns.is_scene_region(target.name, predicate.rest)):
-        return False
-    if thing.attribute and predicate.rest.startswith(thing.attribute):  # a walking dog that is walking on a road
-        return False
-    if target.name == thing.name:  # next to another man, not wearing another man
-        worn = predicate.verb == "have" or predicate.rest.startswith("wearing")
-        plain = not target.relations and not target.attribute
-        symmetric = f" {predicate.write_reduced()}".endswith(SYMMETRIC)
-        if symmetric or worn or nouns.grammatical_number(thing.name) != "one" or not plain:
-            return False
-    if predicate.rest in BETWEEN and nouns.grammatical_number(target.name) != "several":
-        return False
-    if nouns.grammatical_number(thing.name) == "one" and not SIDES.isdisjoint(predicate.rest.split()):
-        return False  # one lamp on both sides of a bed
-    if predicate.rest in FULL_OF and nouns.grammatical_number(target.name) == "one":
-        return False
-    lifeless = link.relation == "with" and nouns.is_alive(target.name) and not nouns.is_alive(thing.name)
-    if lifeless or not _is_sensible(thing, predicate, target):  # the bowl that is with a bear
-        return False
-    if link.modifiers and has_more_to_say(target):
-        return False
-    for modifier in link.modifiers:
-        named, used = modifier.name in AFTER_VERBS or modifier.name in ("using", "by"), modifier.thing
-        if not named or not nouns.is_noun(used.name) or used.relations or not is_fluent(used):
-            return False
-    return is_fluent(target, above)
-
-
-@lru_cache(maxsize=16384)
-def _has_always(whole: str, part: str) -> bool:
-    """Whether everything of this name has such a part."""
-    return any(part in parts and nouns.is_kind(whole, kind) for kind, parts in EVERY_ONE_HAS.items())
-
-
-def _is_feature(thing: ObjectNode, target: ObjectNode) -> bool:
-    """Whether a thing has it as its own: a house a door; not a plate food, which is on it."""
-    if target.relations or nouns.is_kind(target.name, "food") or nouns.is_kind(target.name, "tableware"):
-        return False
-    if target.name in FEATURES or target.name.rpartition(" ")[2] in FEATURES:
-        return True
-    return nouns.are_part_and_whole(target.name, thing.name)
-
-
-def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
-    """Annotators' slips, and what is true of everyone."""
-    alive = nouns.is_alive(thing.name)
-    last = thing.name.rpartition(" ")[2]
-    inanimate = not alive and thing.name in KNOWN and last not in LIKENESSES
-    if inanimate and predicate.rest.partition(" ")[0] in OF_THE_LIVING:
-        return False
-    plain = not target.attribute and not target.relations
-    if plain and predicate.is_place and _has_always(target.name, thing.name):
-        return False  # the roof that is on a building
-    if (thing.name, target.name) in WHERE_ELSE or (thing.name, target.name.rpartition(" ")[2]) in WHERE_ELSE:
-        return False
-    if (f"{target.attribute} {target.name}", thing.name) in NO_SAYING:
-        return False
-    if predicate.verb == "have" and target.name in ONE_OF_SEVERAL:  # a shirt that has a long sleeve
-        return False
-    own_part = thing.name in nouns.OWN_PARTS
-    if (own_part or thing.name in FACIAL_HAIR) and predicate.is_place and nouns.is_alive(target.name):
-        return False  # the hair that is on a man
-    if target.name in OWNED and (predicate.is_place or predicate.rest in ON):
-        return False  # the pizza that is in a hand
-    if thing.name in FACIAL_HAIR and target.name in KNOWN and not nouns.is_alive(target.name):
-        return target.name in nouns.OWN_PARTS or target.name.rpartition(" ")[2] in LIKENESSES
-    if predicate.rest in ("in", "inside", "on") and target.name in PICTURES:
-        return False
-    if nouns.is_person(target.name) and predicate.rest in ON and nouns.is_worn(thing.name):
-        return False  # the shirt that is on a man
-    if inanimate and predicate.verb == "have" and not _is_feature(thing, target):
-        return False
-    if predicate.rest.rpartition(" ")[2] == "in" and target.name in NOT_IN:  # a bottle in a table, unlike a drawer
-        return nouns.are_part_and_whole(thing.name, target.name)
-    if alive and any(link.thing.name in nouns.OWN_PARTS for link in target.relations):
-        return False  # glasses that are on a face, where else
-    if alive and predicate.rest in HANDLING:
-        told = (parse_relation(link.relation) for link in target.relations)
-        if not all(one and not one.is_place for one in told):
-            return False  # carrying flowers that are on a bike
-    if predicate.rest.startswith("wearing"):
-        dull = target.name in ANY_GARMENT and not target.attribute  # as everyone is
-        return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
-    if predicate.verb == "have" and plain and (target.name in HARDLY_HAD or _has_always(thing.name, target.name)):
-        return False  # as all of them do
-    if target.name == "sky" and predicate.rest in ("under", "below", "beneath"):  # as everything is
-        return False
-    human = alive or last in LIKENESSES
-    if human and not predicate.is_place and target.name in nouns.OWN_PARTS:  # has hair, is touching lips
-        return bool(target.attribute)
-    if alive and predicate.verb == "have":
-        return not nouns.is_kind(target.name, "clothing")  # which one wears
-    if own_part and nouns.is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
-        return False
-    if not human and target.name in nouns.FLESH and predicate.verb == "have":  # a train that has a head
-        return False
-    numbers = nouns.grammatical_number(thing.name), nouns.grammatical_number(target.name)
-    if predicate.rest == "in" and numbers == ("mass", "several"):
-        return False  # the grass that is in fields
-    if predicate.verb == "have" and nouns.is_person(target.name):
-        return nouns.is_person(thing.name)
-    return not (alive and predicate.rest in ON and nouns.is_worn(target.name))
 
 
 # How a thing and its relations are put together: nouns with articles, and what follows "that".
@@ -228,10 +59,10 @@ def _add_article(phrase: str, thing: ObjectNode, article: str) -> str:
 @lru_cache(maxsize=512)
 def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> str:
     """The description of a thing after "that"; "both" shows what belongs to it."""
-    links = _order_links(thing.relations)
+    links = order_links(thing.relations)
     after = get_postposed_attribute(thing)
     parts = [f"{be_form(plural)} {after}"] if after else []
-    if _are_alike(links):
+    if are_alike(links):
         predicate = get_predicate(links[0])
         targets = " and ".join(build_target(link, predicate, thing.name) for link in links)
         both = "both " if inner or not nouns.is_worn(links[0].thing.name) else ""  # behind a jet, and a bus besides?
@@ -253,7 +84,7 @@ def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> st
 
 def build_short_tail(thing: ObjectNode) -> str | None:
     """The description straight after the noun; None if that could be misread."""
-    after, links = get_postposed_attribute(thing), _order_links(thing.relations)
+    after, links = get_postposed_attribute(thing), order_links(thing.relations)
     if after:
         plain = after.partition(" ")[0].endswith("ing") or after.startswith(("in ", "on ", "for "))
         return after if plain and not links else None
@@ -261,7 +92,7 @@ def build_short_tail(thing: ObjectNode) -> str | None:
         return ""
     predicates = [get_predicate(link) for link in links]
     targets = [build_target(link, predicate, thing.name) for link, predicate in zip(links, predicates, strict=True)]
-    if _are_alike(links):
+    if are_alike(links):
         both = "" if nouns.is_worn(links[0].thing.name) else "both "
         return f"{predicates[0].write_reduced()} {both}{' and '.join(targets)}"
     if len({predicate.manner for predicate in predicates}) > 1:
@@ -283,9 +114,17 @@ def build_object(thing: ObjectNode, predicate: RelationPredicate, subject: str) 
         return words
     if bare and thing.name in nouns.THE_AFTER and (predicate.is_place or predicate.rest.endswith(ALONG)):
         return f"the {words}"
+    if bare and predicate.is_spatial and _takes_the(thing.name):  # in the bushes, under the food
+        return f"the {words}"
     if bare and thing.name in FACED and predicate.rest.endswith(TOWARDS):  # looking at the camera
         return f"the {words}"
     return _add_article(words, thing, "a")
+
+
+def _takes_the(name: str) -> bool:
+    """Whether several, or some of a mass, are meant as those of the picture: not "in jeans" nor "behind giraffes"."""
+    several = nouns.grammatical_number(name) != "one"
+    return several and name not in nouns.NEVER_THE and not nouns.is_worn(name) and not nouns.is_alive(name)
 
 
 def build_modifiers(link: SubgraphLink) -> str:
@@ -318,46 +157,17 @@ def phrase_attribute(attribute: str) -> str:
     return phrase.words
 
 
-def _are_alike(links: Sequence[SubgraphLink]) -> bool:
+def are_alike(links: Sequence[SubgraphLink]) -> bool:
     """Whether two relations share one verb: wearing a hat and a coat."""
     return len(links) == 2 and len(set(map(get_predicate, links))) == 1 and not any(k.modifiers for k in links)
 
 
-def _order_links(links: Sequence[SubgraphLink]) -> list[SubgraphLink]:
+def order_links(links: Sequence[SubgraphLink]) -> list[SubgraphLink]:
     """What goes on further comes last, so that what follows "and" is about the first noun."""
     return sorted(
         links,
         key=lambda k: (has_more_to_say(k.thing), bool(k.modifiers), get_predicate(k).manner, bool(k.thing.attribute)),
     )
-
-
-def is_sayable(subgraph: Subgraph) -> bool:
-    """Whether it reads as sensible English: no odd names, attributes or relations, nothing repeated."""
-    if not nouns.is_thing(subgraph.name) or not is_fluent(subgraph):
-        return False
-    had = any(get_predicate(link).verb == "have" for link in subgraph.relations)
-    return not (had and subgraph.name in nouns.THE_OR_A)  # there is one sky, with clouds or without
-
-
-def can_be_counted(subgraph: Subgraph) -> bool:
-    """Whether "how many" goes with it: not with water, nor with rivers, nor with tails of whatever it may be."""
-    if not nouns.is_countable(subgraph.name) or subgraph.name in ONE_TO_A_PICTURE:
-        return False
-    return bool(subgraph.relations) or subgraph.name not in nouns.OWN_PARTS
-
-
-def is_dressed(link: SubgraphLink) -> bool:
-    """Whether it says what one is in: not of several, who are not in one suit."""
-    return parse_relation(link.relation) == ("", "in") and nouns.is_worn(link.thing.name)
-
-
-def is_ground(name: str, predicate: RelationPredicate) -> bool:
-    """Whether such a place is not asked for: what other things are in or on, a part, a bed that is under a cat."""
-    if not predicate.is_place:
-        return False
-    if nouns.grammatical_number(name) == "mass" or name in GROUNDS or classify_target(name) in ("ground", "part"):
-        return True
-    return predicate.rest in BENEATH and nouns.is_kind(name, "furniture")
 
 
 def is_mass(subgraph: Subgraph) -> bool:

@@ -26,7 +26,8 @@ from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from .attested import is_usual
 from .context_images import CaseSettings, SubgraphCase
 from .draft import CovrDraft
-from .phrases import is_sayable, spell_subgraph
+from .fluency import is_sayable
+from .phrases import spell_subgraph
 from .program import GraphWorlds
 
 SOURCE = "covr"

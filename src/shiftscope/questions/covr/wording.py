@@ -8,7 +8,15 @@ from collections.abc import Callable
 
 from ...english.inflection import capitalize_first, lower_first
 from ...english.nouns import OWN_PARTS, grammatical_number, is_alive, is_kind, is_person, is_plural_noun, pronoun
-from ...english.relations import PLACES, RelationPredicate, be_form, helper_verb, parse_relation, phrase_number
+from ...english.relations import (
+    PLACES,
+    RelationPredicate,
+    be_form,
+    find_base_verb,
+    helper_verb,
+    parse_relation,
+    phrase_number,
+)
 from ...english.word_lists import word_set
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from . import phrases
@@ -113,7 +121,7 @@ def has_alternatives(link: SubgraphLink) -> bool:
 
 
 def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
-    """Whether `ask_either_relation` can set the two side by side: not "have" beside "wearing".
+    """Whether `ask_either_relation` can set the two side by side: not "have" beside "wearing", nor "in" beside either.
 
     Nor can it where both may be true of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
     """
@@ -123,12 +131,14 @@ def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     first = phrases.get_predicate(link)
     if second.verb == "have" or first.write_reduced() == second.write_reduced():
         return False
+    if _starts_with_verb(first) != _starts_with_verb(second):  # painted on a vase or in it
+        return False
     (doing, place), (doing_too, other_place) = _split_predicate(first), _split_predicate(second)
     if {doing, doing_too} == {"sitting", "lying"} and not is_person(subject):  # as cows do
         return False
-    if "wearing" in (doing, doing_too) and not (doing and doing_too):  # wearing skis, or on them
-        return False
     places = {place, other_place}
+    if "eating" in (doing, doing_too) and len(places) > 1:  # running on the grass or eating it
+        return False
     if (places & UNDER and places & FACING) or places == {"in", "on"}:  # a desk under a window is in front of it
         return False
     if NO_ALTERNATIVES & {doing_too, other_place} or (place == other_place and not (doing and doing_too)):
@@ -139,9 +149,11 @@ def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     return not (into and (doing == doing_too or not doing or not doing_too))
 
 
-def is_bare_place(relation: str) -> bool:
-    """Whether it says where one is and nothing that one does."""
-    return not _split_predicate(phrases.require_predicate(relation))[0]
+def _starts_with_verb(predicate: RelationPredicate) -> bool:
+    """Whether it says what one does or what was done to it, and not only where it is."""
+    words = predicate.write_reduced()
+    first = words.partition(" ")[0]
+    return first.endswith(("ing", "ed")) or (words not in PLACES and bool(find_base_verb(first)))
 
 
 def _split_predicate(predicate: RelationPredicate) -> tuple[str, str]:
@@ -179,6 +191,10 @@ def ask_about(thing: Subgraph, ask: Callable[[str, bool], str], apart: bool) -> 
 def ask_with_pronoun(thing: Subgraph, ask: Callable[[str, bool], str]) -> str:
     """A question about it, once it was named: "is he running"."""
     it = pronoun(thing.name, subject=True)
+    named = (one.name for link in thing.relations for one in link.thing.things())
+    had = it == "it" and any(phrases.get_predicate(link).verb == "have" for link in thing.relations)
+    if had or (it == "they" and any(map(is_plural_noun, named))):  # that have white legs: are they black
+        return lower_first(ask(f"the {phrases.build_noun(ObjectNode(thing.name), False)}", is_plural_noun(thing.name)))
     return lower_first(ask(it, it == "they"))
 
 

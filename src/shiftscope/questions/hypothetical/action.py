@@ -168,7 +168,8 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
     return ActionText(capitalize_first(text) + ".", " and then ".join(clauses), " + ".join(wordings))
 
 
-KnownWords = dict[Pairs | str, str]  # how a text calls what it speaks of again; of a new object, the noun, by NEW_ONE
+# How a text calls what it speaks of again, and the word that it has for a value; of a new object, the noun, by NEW_ONE.
+KnownWords = dict[Pairs | str, str]
 
 
 def word_reference(ref: ObjectReference | None, dice: RandomChoices, known: KnownWords) -> str:
@@ -178,32 +179,38 @@ def word_reference(ref: ObjectReference | None, dice: RandomChoices, known: Know
         return f"{NEW_ONE} {known[NEW_ONE]}" if ref.words == NEW_ONE else ref.words
     if ref.anchor is None and not ref.many:
         if ref.pairs not in known:
-            known[ref.pairs] = f"the {word_description(ref.pairs, dice)}"
+            known[ref.pairs] = f"the {word_description(ref.pairs, dice, known)}"
         return known[ref.pairs]
     if ref.many and ALL not in known:
-        known[ALL] = dice.pick(("all ", "all the ", "all of the "))
-    phrase = (known[ALL] if ref.many else "the ") + word_description(ref.pairs, dice, several=ref.many)
+        known[ALL] = dice.pick(("all the ", "all of the "))
+    phrase = (known[ALL] if ref.many else "the ") + word_description(ref.pairs, dice, known, several=ref.many)
     if ref.anchor is None:
         return phrase
     link = "that are" if ref.many else "that is"
     return f"{phrase} {link} {dice.pick(RELATIONS[ref.relation])} {word_reference(ref.anchor, dice, known)}"
 
 
-def word_description(pairs: Pairs, dice: RandomChoices, *, several: bool = False, noun: str = "") -> str:
+def word_description(pairs: Pairs, dice: RandomChoices, known: KnownWords, *, several: bool = False) -> str:
     """The words of a description, each by one of its synonyms; the noun last."""
-    words = [choose_synonym(value, dice) for attribute, value in pairs if attribute != "shape"]
-    shape = dict(pairs).get("shape", "")
-    last = noun or choose_synonym(shape or THING, dice)
+    words = [choose_synonym(value, dice, known) for attribute, value in pairs if attribute != "shape"]
+    last = choose_synonym(dict(pairs).get("shape", THING), dice, known)
     return " ".join([*words, plural(last) if several else last])
 
 
-def choose_synonym(value: str, dice: RandomChoices) -> str:
-    return dice.pick(_LEXICON.list_synonyms(value))
+def choose_synonym(value: str, dice: RandomChoices, known: KnownWords) -> str:
+    return _choose_word(value, _LEXICON.list_synonyms(value), dice, known)
 
 
-def choose_adjective(value: str, dice: RandomChoices) -> str:
+def choose_adjective(value: str, dice: RandomChoices, known: KnownWords) -> str:
     """As what something is like: matte, and never rubber."""
-    return dice.pick(LOOKS.get(value) or _LEXICON.list_synonyms(value))
+    return _choose_word(value, LOOKS.get(value) or _LEXICON.list_synonyms(value), dice, known)
+
+
+def _choose_word(value: str, words: tuple[str, ...], dice: RandomChoices, known: KnownWords) -> str:
+    """One of the words, the same all through a text: who reads of a rubber and a matte ball thinks that they differ."""
+    if known.get(value) not in words:
+        known[value] = dice.pick(words)
+    return known[value]
 
 
 # What may follow a long phrase: "put the cube that is behind the ball on the can" would have the ball on the can.
@@ -247,7 +254,7 @@ def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices,
                 return word_reference(new.source if new else None, dice, known)
             case "new":
                 described = tuple(p for p in new.pairs if p[0] != attribute) if new else ()
-                words = word_description(described, dice)
+                words = word_description(described, dice, known)
                 known[NEW_ONE] = words.rpartition(" ")[2]
                 return add_indefinite_article(words)
             case "rel":
@@ -257,20 +264,20 @@ def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices,
             case "attribute":
                 return attribute
             case "value":
-                return choose_adjective(value, dice)
+                return choose_adjective(value, dice, known)
             case "plain":  # a noun: metal, and never metallic
                 return value
             case "a_value":
-                return add_indefinite_article(choose_synonym(shape, dice))
+                return add_indefinite_article(choose_synonym(shape, dice, known))
             case "values":
-                return plural(choose_synonym(shape, dice))
+                return plural(choose_synonym(shape, dice, known))
             case "look":  # small, red and shiny
-                *more, last = (choose_adjective(v, dice) for _, v in look)
+                *more, last = (choose_adjective(v, dice, known) for _, v in look)
                 return f"{', '.join(more)} and {last}"
             case "a_look":
-                return add_indefinite_article(word_description(action.changes, dice))
+                return add_indefinite_article(word_description(action.changes, dice, known))
             case "looks":
-                return word_description(action.changes, dice, several=True)
+                return word_description(action.changes, dice, known, several=True)
             case "grow":
                 return {"large": "enlarge", "small": "shrink"}[value]
             case "grown":

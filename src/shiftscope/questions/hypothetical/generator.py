@@ -9,6 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ...answer import Answer
 from ...english.synonyms import Lexicon
@@ -16,7 +17,7 @@ from ...english.word_lists import word_table
 from ...lang.exec.exact import execute
 from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Node, Program, node
-from ..clevr.compiled_templates import EMPTY_SLOT, compile_templates
+from ..clevr.compiled_templates import EMPTY_SLOT, FIELDS, OPEN_SLOT, CompiledTemplates, compile_templates
 from ..clevr.generator import AnswerMismatch
 from ..clevr.template import OPTIONAL, SLOT, TemplateProgramBuilder
 from ..clevr.wording import OPTION_BITS, QuestionWording
@@ -114,6 +115,7 @@ class OutcomeQuestioner:
         for row, family in zip(self._most_said, families, strict=True):
             row[0] = _limit_adjectives(family)
             row[1 : 1 + len(family.template.params)] = [p.attribute not in SAID_ANYWAY for p in family.template.params]
+        self._choices = _list_word_choices(self.lowered)
         self._numbers = np.array(
             [FIRST_TERM if e.op == "query" else 0 if "count" in (e.op, e.tail) else NO for e in ends]
         )
@@ -158,7 +160,7 @@ class OutcomeQuestioner:
             low.list_arrays(),
             layout,
             (words.offers, words.covers, words.value),
-            *(np.array(jobs, np.int64), looks, told, self._slot_of, self._numbers, self._most_said),
+            *(np.array(jobs, np.int64), looks, told, self._choices, self._slot_of, self._numbers, self._most_said),
             *(balance.wanted, balance.counts, balance.uses, balance.taken, found, balance.refused),
         )
         return [OutcomeMatch(*row) for row in zip(*(column[:size].tolist() for column in found), strict=True)]
@@ -206,6 +208,21 @@ def _limit_adjectives(family: HypotheticalTemplate) -> int:
         tokens = [SLOT.findall(t) for t in OPTIONAL.sub("", text).split()]
         bare.append(sum(1 if not t else SAID_ANYWAY.get(slots[t[0]], 0) for t in tokens))
     return MOST_WORDS - min(bare)
+
+
+def _list_word_choices(low: CompiledTemplates) -> npt.NDArray[np.uint64]:
+    """For each step, a bit for each choice of its four words, as bits, that may be said together; the last at 48."""
+    found = np.zeros(len(low.steps), np.uint64)
+    needs = FIELDS.index("needs")
+    for initial, begin, end in zip(low.initial, low.start, low.start[1:], strict=False):
+        for k in range(begin, end):
+            slots = low.steps[k, len(FIELDS) :]
+            free = sum(1 << c for c, slot in enumerate(slots) if slot >= 0 and initial[slot] == OPEN_SLOT)
+            fit = (
+                bits for bits in range(1 << len(slots)) if bits & ~free == 0 and bits.bit_count() >= low.steps[k, needs]
+            )
+            found[k] = sum(1 << bits for bits in fit) | free << 48
+    return found
 
 
 class _OutcomeProgramBuilder(TemplateProgramBuilder):

@@ -25,7 +25,7 @@ LOGIC_SLOTS = (
     *(("not", kind) for kind in ("query_attribute", "compare_integer", "count", "exist")),
 )
 ATTRIBUTES = tuple(a.name for a in SCHEMA.attributes)
-HOPS = ((0, 1), (1, 3), (2, 5), (3, 3))  # relations that lead to what is asked about, and weight
+HOPS = ((0, 1), (1, 4), (2, 5), (3, 2))  # relations that lead to what is asked about, and weight
 # Two attributes of one part of speech: yellow or small, balls or cubes.
 ALTERNATIVES = (*combinations(("size", "color", "material"), 2), ("color", "color"), ("shape", "shape"))
 TEXTS = {

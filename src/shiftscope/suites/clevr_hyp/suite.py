@@ -28,7 +28,7 @@ from ...store.shard import ShardFile, iterate_row_groups
 from ...world import Sampling
 from ...world import clevr as world
 from .. import Option, ProgressBar, ShardPlan, option
-from .._scene_images import read_spool, write_spool
+from ..scene_images import read_spool, write_spool
 from ..sources import credit_sources
 
 SHARE = 7  # one in so many images is for val, and one for test

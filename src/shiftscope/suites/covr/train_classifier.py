@@ -21,7 +21,8 @@ from ...english.nouns import grammatical_number
 from ...errors import UserError
 from ...executor import LocalExecutor, Progress
 from ...files import digest_of, write_whole
-from ...questions.covr.phrases import is_sayable, phrase_one
+from ...questions.covr.fluency import is_sayable
+from ...questions.covr.phrases import phrase_one
 from ...scene import Box
 from ...scene_graph import subgraph_classifier as _classifier
 from ...scene_graph.index import load_index

@@ -6,9 +6,8 @@ some such thing has it: no clock is young or old.
 
 from collections.abc import Iterator
 
-from ....english.adjectives import is_predicative
 from ....scene_graph.subgraph import root_attribute
-from ..context_images import SubgraphCase
+from ..context_images import SubgraphCase, list_families
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..phrases import phrase_attribute, phrase_short
 from ..wording import ask_about, ask_after_naming, ask_is, ask_with_pronoun, is_read_on
@@ -19,13 +18,15 @@ LEAST_NODES = 3
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     value, node = case.subgraph.attribute, root_attribute(case.subgraph)
-    if node is None or not is_predicative(case.spell_word(value)):
+    if node is None or not case.can_be_asked(value):
         return
     dice = case.make_dice("choose_attr")
     thing = case.subgraph.drop_attribute()
 
     def fits(name: str) -> bool:
-        if not is_predicative(case.spell_word(name)) or not case.is_said_of(name, thing.name):
+        if not case.can_be_asked(name) or not case.is_said_of(name, thing.name):
+            return False
+        if list_families(case.schema, name) != list_families(case.schema, value):  # rusty or glass
             return False
         return case.is_askable(case.subgraph.replace_nodes({node: name}))
 

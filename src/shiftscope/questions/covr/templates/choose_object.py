@@ -10,7 +10,15 @@ from dataclasses import replace
 from functools import partial
 
 from ....english.inflection import lower_first
-from ....english.nouns import OWN_PARTS, are_part_and_whole, is_alive, is_plural_noun, is_worn
+from ....english.nouns import (
+    OWN_PARTS,
+    are_part_and_whole,
+    classify_garment,
+    is_alive,
+    is_location,
+    is_plural_noun,
+    is_worn,
+)
 from ....rng import PathDice
 from ....scene_graph import subgraph as subgraphs
 from ....scene_graph.relation_exclusivity import classify_target
@@ -18,7 +26,8 @@ from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphBranch, Subgr
 from .. import wording
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..phrases import ENCOMPASSING, is_ground, require_predicate
+from ..fluency import ENCOMPASSING, is_ground
+from ..phrases import require_predicate
 from ..program import name_modified_relation
 
 KIND: QuestionType = "or"
@@ -40,7 +49,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 
 def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, dice: PathDice) -> Iterator[CovrDraft]:
     thing, own = branch.rest, case.nodes[branch.thing].name
-    place = require_predicate(case.spell_word(branch.link.relation)).rest
+    predicate = require_predicate(case.spell_word(branch.link.relation))
 
     def fits(name: str) -> bool:
         if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
@@ -49,10 +58,14 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
             return False
         if not branch.link.modifiers and (is_worn(own), is_plural_noun(own)) != (is_worn(name), is_plural_noun(name)):
             return False  # in a jacket or in an office, on skateboards or on a bike
-        if len({classify_target(one) == "ground" for one in (own, name)}) > 1 and place in ("on", "in", "at", "by"):
-            return False  # on a skateboard or on a street
+        if not branch.link.modifiers and is_worn(own) and classify_garment(own) != classify_garment(name):
+            return False  # in a jacket or a dress
+        if len({classify_target(one) == "ground" for one in (own, name)}) > 1 and predicate.is_place:
+            return False  # on a skateboard or on a street, on the side of a building or a road
         if not ENCOMPASSING.isdisjoint((own, name)):  # in the water or in a zoo
             return False
+        if predicate.rest in ("in", "inside") and is_location(own) != is_location(name):
+            return False  # in a flower pot or a bathroom
         if not branch.link.modifiers and not case.is_seen(thing.name, branch.link.relation, name):
             return False  # fog on mountains or on a wall
         return case.is_askable(case.subgraph.replace_nodes({branch.thing: name}))

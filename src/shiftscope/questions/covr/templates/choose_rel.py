@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import lower_first
-from ....english.nouns import are_part_and_whole
+from ....english.nouns import are_part_and_whole, is_plural_noun
 from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..phrases import is_ground, require_predicate
+from ..fluency import is_ground, is_one_each
+from ..phrases import require_predicate
 from ..wording import (
     are_comparable,
     ask_about,
@@ -20,7 +21,6 @@ from ..wording import (
     ask_either_relation,
     has_alternatives,
     is_ambiguous,
-    is_bare_place,
     phrase_clearly,
 )
 
@@ -39,16 +39,14 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         if is_ground(case.spell_word(thing.name), require_predicate(case.spell_word(link.relation))):
             continue
         (told,) = case.spell_subgraph(ObjectNode(thing.name, "", (link,))).relations
-        if not has_alternatives(told):
-            continue
+        if not has_alternatives(told) or (is_plural_noun(case.spell_word(thing.name)) and is_one_each(told)):
+            continue  # people on a surfboard or carrying it
         fits = partial(_is_comparable, case, link, branch.relation)
         is_clear = partial(_is_only_relation, case, thing, link.thing)
         other, contexts = find_choice(case, thing, branch.relation, branch.nodes, dice, fits, is_clear)
         if not contexts:
             continue
-        this, that = dice.shuffle([link.relation, other])
-        if is_bare_place(case.spell_word(that)):  # on a skateboard or holding it, not holding a skateboard or on it
-            this, that = that, this
+        that, this = dice.shuffle([link.relation, other])
         builder = case.make_program_builder()
         one, others = builder.find_unique(thing), builder.find_described(link.thing)
         builder.put("choose_relation", one, others, words=(this, that, "object"))

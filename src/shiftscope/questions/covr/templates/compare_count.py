@@ -11,7 +11,8 @@ from ....rng import PathDice
 from ....scene_graph.subgraph import Subgraph
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, Slot, draft_question, pick_two_answers
-from ..phrases import can_be_counted, phrase_many, phrase_one, phrase_short
+from ..fluency import can_be_counted, can_be_several
+from ..phrases import phrase_many, phrase_one, phrase_short
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 3
@@ -30,10 +31,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     if rival is None:
         return
     thing, other = case.spell_subgraph(case.subgraph), case.spell_subgraph(rival.subgraph)
-    if not can_be_counted(thing) or not can_be_counted(other):
-        return
     dice = case.make_dice("compare_count")
     word, counted = dice.draw_one(tuple(COMPARATIVES)), dice.draw_one(COUNTED)
+    if not all(map(can_be_counted if counted == IMAGES else can_be_several, (thing, other))):
+        return
     contexts = pick_two_answers(_build_contexts(case, rival, word, counted, dice))
     if not contexts:
         return

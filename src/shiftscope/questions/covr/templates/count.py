@@ -6,10 +6,10 @@ is above 5.
 
 from collections.abc import Iterator
 
-from ....english.nouns import is_worn
 from ..context_images import SubgraphCase
 from ..draft import MOST_COUNT, ContextImages, CovrDraft, QuestionType, draft_question, list_image_sets
-from ..phrases import can_be_counted, phrase_short, require_predicate
+from ..fluency import can_be_several
+from ..phrases import phrase_short
 from ..wording import ask_how_many
 
 KIND: QuestionType = "how many"
@@ -18,8 +18,7 @@ LEAST_NODES = 3
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    shared = any(require_predicate(k.relation).rest == "in" and is_worn(k.thing.name) for k in spelled.relations)
-    found = list_image_sets(case) if can_be_counted(spelled) and not shared else ()  # no girls in a dress
+    found = list_image_sets(case) if can_be_several(spelled) else ()
     if not found:
         return
     builder = case.make_program_builder()

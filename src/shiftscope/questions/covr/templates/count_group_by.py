@@ -10,7 +10,7 @@ from ....english.nouns import is_plural_noun
 from ....english.relations import be_form
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, draw_image_condition
-from ..phrases import can_be_counted
+from ..fluency import can_be_counted
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "how many"

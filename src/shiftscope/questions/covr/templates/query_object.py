@@ -9,20 +9,20 @@ from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import plural
-from ....english.nouns import is_person, is_thing, is_worn
+from ....english.nouns import is_location, is_person, is_thing, is_worn
 from ....english.relations import RelationPredicate
-from ....english.word_lists import pair_words
 from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_references
-from ..phrases import BESIDE, is_ground, phrase_relation, require_predicate
+from ..fluency import BESIDE, ENCOMPASSING, ONE_TO_A_PICTURE, SAYS_NOTHING, is_ground
+from ..phrases import phrase_relation, require_predicate
 from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "open"
 LEAST_NODES = 3
-SAYS_NOTHING = pair_words("relations", "says nothing")
 HAVING = ("have", "has")
+WITHIN = ("in", "inside")
 ASIDE = ("at", "on the ", "in the ")  # what is the fire escape on the side of
 
 
@@ -36,7 +36,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         predicate = require_predicate(relation)
         if is_ground(spelled.name, predicate) or predicate.rest.startswith(ASIDE):
             continue
-        if predicate.write_reduced() == "on" and is_person(spelled.name):  # what is he on
+        if predicate.write_reduced() in ("on", *WITHIN) and is_person(spelled.name):  # what is he on
             continue
         sets = find_references(case, thing, branch.thing, branch.nodes, dice)
         words = {word for kind, name in thing.nodes() if kind == "object" for word in name.split()}
@@ -58,7 +58,12 @@ def _fits(case: SubgraphCase, node: int, predicate: RelationPredicate, answer: s
         return False
     if (answer, predicate.rest) in SAYS_NOTHING or (predicate.rest == "in" and is_worn(answer)):  # playing a game
         return False
-    around = predicate.rest in (*BESIDE, "against", "around") and classify_target(answer) == "ground"
+    if predicate.rest.rpartition(" ")[2] in WITHIN and (is_location(answer) or answer in ENCOMPASSING):
+        return False  # walking in a city, in a line
+    if predicate.rest in WITHIN and classify_target(answer) == "ground":
+        return False  # where is it, in a kitchen
+    everywhere = answer in ONE_TO_A_PICTURE or classify_target(answer) == "ground"  # next to a wall
+    around = predicate.rest in (*BESIDE, "against", "around") and everywhere
     if case.schema.closed:
         return True
     if around or not case.is_askable(case.subgraph.replace_nodes({node: answer})):

@@ -6,7 +6,6 @@ something else are different, so that neither "white" nor "sink" by itself gives
 
 from collections.abc import Iterator
 
-from ....english.adjectives import is_predicative
 from ....english.nouns import is_plural_noun
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
@@ -20,7 +19,7 @@ LEAST_NODES = 3
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     value, node = case.subgraph.attribute, root_attribute(case.subgraph)
-    if node is None or not is_predicative(case.spell_word(value)):
+    if node is None or not case.can_be_asked(value):
         return
     thing = case.subgraph.drop_attribute()
     sets = find_references(case, thing, node, (node,), case.make_dice("verify_attr"))

@@ -17,7 +17,7 @@ from ..draft import (
     list_image_sets,
     passes_test,
 )
-from ..phrases import can_be_counted
+from ..fluency import can_be_several
 from ..wording import phrase_quantity, phrase_short_quantity
 
 KIND: QuestionType = "true/false"
@@ -26,7 +26,7 @@ LEAST_NODES = 3
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    found = list_image_sets(case) if can_be_counted(spelled) else ()
+    found = list_image_sets(case) if can_be_several(spelled) else ()
     if not found:
         return
     dice = case.make_dice("verify_count")

@@ -10,7 +10,7 @@ from typing import Any
 from ....english.relations import be_form, phrase_number
 from ..context_images import SubgraphCase
 from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_question, draw_image_condition, passes_test
-from ..phrases import can_be_counted
+from ..fluency import can_be_counted
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "true/false"

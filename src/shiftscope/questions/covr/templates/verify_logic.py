@@ -11,7 +11,8 @@ from ....rng import PathDice
 from ....scene_graph.subgraph import Subgraph
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
-from ..phrases import can_be_counted, is_mass, phrase_many, phrase_one, phrase_short
+from ..fluency import can_be_counted, is_one_each
+from ..phrases import is_mass, phrase_many, phrase_one, phrase_short
 from ..wording import be_form_of
 
 KIND: QuestionType = "true/false"
@@ -46,6 +47,8 @@ def _phrase_two(logic: str, *two: Subgraph) -> str:
     if two[0].depth > 1 or len(two[0].relations) > 1:
         return ""
     some = [is_mass(one) and one.name not in THE for one in two]  # water, but not the rain
+    if logic == "both" and any(is_one_each(link) for one in two for link in one.relations):  # people on a surfboard
+        return ""
     plural = [can_be_counted(one) or is_plural_noun(one.name) for one in two]
     if logic == "both":
         verb = "Is" if all(some) else "Are" if all(plural) else ""

@@ -6,12 +6,12 @@ them. Each of them is known to be so, or to be something else that excludes it; 
 
 from collections.abc import Callable, Iterator
 
-from ....english.adjectives import is_predicative
 from ....rng import PathDice
 from ....scene_graph.subgraph import ObjectNode, SubgraphLink, has_part, root_attribute, split_branches
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, Slot, draft_question, pick_two_answers
-from ..phrases import can_be_counted, is_dressed, phrase_clause, phrase_many, phrase_short, phrase_state
+from ..fluency import can_be_several, is_everyday, is_one_each
+from ..phrases import phrase_clause, phrase_many, phrase_short, phrase_state
 from ..wording import ask_does, ask_is, is_ambiguous
 
 KIND: QuestionType = "true/false"
@@ -25,15 +25,18 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     predicates: list[tuple[ObjectNode, tuple[int, ...], str, SubgraphLink | None]] = [
         (branch.rest, tuple(branch.nodes), "", branch.link)
         for branch in split_branches(subgraph)
-        if not has_part(branch.link) and branch.link.thing.name != subgraph.name and not is_dressed(branch.link)
+        if not has_part(branch.link)
+        and branch.link.thing.name != subgraph.name
+        and not is_one_each(branch.link)
+        and not is_everyday(branch.link)
     ]
-    if node is not None and is_predicative(case.spell_word(subgraph.attribute)):
+    if node is not None and case.can_be_asked(subgraph.attribute):
         predicates.insert(0, (subgraph.drop_attribute(), (node,), subgraph.attribute, None))
     for scope, nodes, attribute, link in predicates:
         thing = case.spell_subgraph(scope)
         quantifier = dice.draw_one(tuple(QUANTIFIERS))
         drawn = _build_contexts(case, scope, nodes, attribute, quantifier, dice)
-        contexts = pick_two_answers(drawn) if can_be_counted(thing) else ()
+        contexts = pick_two_answers(drawn) if can_be_several(thing) else ()
         if not contexts:
             continue
         builder = case.make_program_builder()

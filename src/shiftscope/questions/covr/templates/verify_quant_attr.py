@@ -10,7 +10,8 @@ from ....rng import PathDice
 from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
-from ..phrases import can_be_counted, phrase_many, phrase_short
+from ..fluency import can_be_counted
+from ..phrases import phrase_many, phrase_short
 from ..wording import phrase_same
 
 KIND: QuestionType = "true/false"

@@ -74,8 +74,8 @@ def _are_comparable(schema: Schema, thing: ObjectNode, other: ObjectNode) -> boo
         return False
     if any(are_part_and_whole(one, another) for one in beside for another in beside_too):
         return False  # on a table, on a table cloth
-    if thing.name == other.name and {k.thing for k in thing.relations} == {k.thing for k in other.relations}:
-        return False  # on a window, over a window
+    if beside and beside == beside_too:
+        return False  # on a window, over a window; the sheets on a bed, the comforter on a bed: one bed or two?
     return thing.name == other.name or not list_kinds(schema, thing.name).isdisjoint(list_kinds(schema, other.name))
 
 
