@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from .errors import UserError
 from .question import Question
 from .scene import Scene
 from .schema import Schema
@@ -30,6 +31,7 @@ Gather = Callable[[list[Any]], list[Any]]
 ProgressCallback = Callable[[int, int, str], None]  # done, of how many, and in words how it goes
 
 IMAGES, SCENES, PROGRAMS, ANSWERS = "images", "scenes", "programs", "answers"  # supervision
+GROUNDING = "grounding"  # of questions, which costs time: with ANSWERS or PROGRAMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,19 @@ class ExampleSet(Protocol):
     def __len__(self) -> int: ...
 
     def epoch(self, batch: int, random: np.random.Generator) -> Sequence[Rows]:
-        """The rows of each whole batch of an epoch, in random order; a curriculum is an order that is less random."""
+        """The rows of each whole batch of an epoch, in random order."""
         ...
 
     def batch(self, rows: torch.Tensor) -> Any: ...
+
+
+@runtime_checkable
+class Curriculum(Protocol):
+    """Examples that are not all learned from at once."""
+
+    def lesson(self, done: float) -> ExampleSet:
+        """What an epoch learns from that begins when this share of the training is done; its epochs are as long."""
+        ...
 
 
 def shuffle_batches(size: int, batch: int, random: np.random.Generator) -> list[Rows]:
@@ -86,6 +97,9 @@ class TrainStage:
     check: int = 1000  # validation examples that an epoch is judged by
     learns_vocabulary: bool = False  # whether its config depends on the training data
     figures: tuple[str, ...] = ()  # what `finish` adds to model.json
+    captured: bool = (
+        False  # whether a GPU may take steps as graphs: batches of few shapes, a loss that waits for nothing
+    )
 
     @property
     def option(self) -> str:
@@ -121,6 +135,13 @@ class TrainStage:
     def build(self, config: Any, parts: Mapping[str, nn.Module]) -> nn.Module:
         """A module with random weights, drawn from torch's own generator."""
         raise NotImplementedError
+
+    def load_pretrained(self, module: Any, config: Any) -> None:
+        """Give a new module, before it is trained, the weights that it starts from, if it has any."""
+
+    def encode(self, data: SplitData, parts: Mapping[str, nn.Module], device: str) -> SplitData:
+        """The data with what the parts it needs make of them, which is computed once."""
+        return data
 
     def make_examples(self, data: SplitData, config: Any, device: str) -> ExampleSet:
         """The stage's supervision as batches; what is encoded once per image is encoded here."""
@@ -160,6 +181,12 @@ class Trainable:
     stages: tuple[TrainStage, ...]
     folder: type[TrainedFolder]  # how the trained folder is read
     requires: tuple[str, ...] = ("torch", "accelerate", "safetensors")  # packages
+
+    def configure(self, settings: Mapping[str, str]) -> Self:
+        """The same with other settings, as `train --set NAME=VALUE` gives them."""
+        if settings:
+            raise UserError(f"this model has no setting {next(iter(settings))!r}, nor any other")
+        return self
 
     def stage(self, name: str) -> TrainStage:
         return next(stage for stage in self.stages if stage.name == name)

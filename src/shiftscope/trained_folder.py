@@ -42,6 +42,7 @@ class TrainedFolder:
     """What model.json says; weights are read when they are needed. A subclass names the kind of model and its parts."""
 
     KIND: ClassVar[str]
+    TAKES: ClassVar[tuple[str, ...]] = ()  # other kinds, of the same version, whose parts it can use
     VERSION: ClassVar[int] = 1
     PARTS: ClassVar[Mapping[str, str]]  # in order, and what `train --only` calls each
     FIGURES: ClassVar[tuple[str, ...]] = ()  # what is fitted after training, on which answers depend too
@@ -66,7 +67,7 @@ class TrainedFolder:
             kind, version = about["kind"], about["version"]
         except (OSError, ValueError, KeyError, TypeError):
             raise UserError(f"{path} is damaged: it does not describe a trained model; {found.remedy}") from None
-        if kind != cls.KIND or version != cls.VERSION:
+        if kind not in (cls.KIND, *cls.TAKES) or version != cls.VERSION:
             raise UserError(f"{path} describes another sort of model ({kind} {version}, not {cls.KIND} {cls.VERSION})")
         wrong = cls.find_malformed(about)
         if wrong:
@@ -162,6 +163,12 @@ class TrainedFolder:
         if len({part["seed"] for part in parts}) != 1:
             return {}
         return {"seed": parts[0]["seed"], "id": content_id([[p["config"], p["data"], p["recipe"]] for p in parts])}
+
+    def describe_weights(self) -> dict[str, Any]:
+        """What a run's spec says of the weights."""
+        training = self.describe_training()
+        known = {"weights": self.id(), "trained_on": self.trained_on}
+        return known | ({TRAINING_FIELD: training} if training else {})
 
     def id(self) -> str:
         """The same for the same weights and fitted figures, wherever the folder stands."""

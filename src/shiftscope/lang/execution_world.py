@@ -18,6 +18,7 @@ from ..scene import FREE, Pairs, Scene, mask_members
 from ..scene_table import Terms
 from ..schema import Schema
 from .arrays import Array, get_namespace, make_index, make_like, take_along, to_real
+from .posterior_calibration import SpatialLikelihood
 from .scene_posterior import ScenePosterior
 
 
@@ -165,7 +166,8 @@ class SoftRules:
     b: float = 0.02  # how much a pixel of distance counts
     threshold: float = 0.7  # a thing counts when its probability is above
     detected: float = 0.5  # ours: what counts as detected, `exists` above this
-    chain: bool = True  # ours: whether what follows a unique is multiplied with its probability
+    referent: bool = False  # ours: multiply relate and same with the probability of what they start from
+    spatial: SpatialLikelihood | None = None  # ours: in place of a and b, what was learned of relations
 
     def __post_init__(self) -> None:
         if not (0 <= self.threshold < 1 and 0 <= self.detected < 1 and self.b > 0):
@@ -257,12 +259,17 @@ class SoftSceneTables:
     def relation_probabilities(self) -> Array:
         """[scene × relation × object, object] how surely the second is on that side of the first."""
         boxes, xp, rules = self.posterior.boxes, self.objects.xp, self.rules
+        others = make_like(self.objects.there, 1 - np.eye(self.objects.width)) * self.objects.there[:, None, :]
+        if rules.spatial is not None:
+            beyond = make_like(others, rules.spatial.compute_probabilities(self.posterior.to_numpy()))
+            sides = [(axis, sign > 0) for axis, sign in map(SIDES.__getitem__, self.relations)]
+            turned = [beyond[:, axis] if up else xp.swapaxes(beyond[:, axis], 1, 2) for axis, up in sides]
+            return xp.stack([side * others for side in turned], 1).reshape(-1, self.objects.width)
         if bool((xp.isnan(boxes).any(-1) & (self.objects.there > 0)).any()):
             raise UserError("soft relations are read off boxes, and an object has none")
         boxes = xp.nan_to_num(boxes)
         scale = make_like(boxes, [new / old for new, old in zip(PIXELS, self.posterior.size, strict=True)])
         centres = (boxes[:, :, :2] + boxes[:, :, 2:] / 2) * scale
-        others = make_like(self.objects.there, 1 - np.eye(self.objects.width)) * self.objects.there[:, None, :]
         found = []
         for name in self.relations:
             axis, sign = SIDES[name]
@@ -296,9 +303,9 @@ class SoftThings:
         row = self.scene * len(self.tables.terms.attributes) + attribute
         return self.tables.similarity[row * self.tables.width + one.index]
 
-    def chain_factor(self, one: SoftReference) -> Array:
+    def referent_factor(self, one: SoftReference) -> Array:
         """[program, 1] what to multiply with after one was found."""
-        return one.probability[:, None] if self.rules.chain else 1.0
+        return one.probability[:, None] if self.rules.referent else 1.0
 
 
 class SoftWorld:

@@ -230,7 +230,7 @@ def _apply_temperatures(attributes: tuple[Array, ...], temperatures: tuple[float
 # true relations of validation scenes.
 
 AXES = ("right", "front")  # and their opposites
-PLACES, BOXES = "places", "boxes"
+PLACES, BOXES, CENTRES = "places", "boxes", "centres"  # the last: boxes, by their centres alone
 FEATURES = {PLACES: 2, BOXES: 6}  # numbers that a score is linear in
 CERTAIN_WEIGHT = 1e6  # weight at which a difference decides
 MAX_WEIGHT = 500.0  # per world unit: finer differences are noise
@@ -269,6 +269,11 @@ BY_CENTRES = SpatialLikelihood(
 )
 
 
+def build_centre_likelihood(slopes: tuple[float, float], margins: tuple[float, float]) -> SpatialLikelihood:
+    """Of box centres alone: slopes per width and per height of the image."""
+    return SpatialLikelihood(BOXES, ((slopes[0], *(0.0,) * 5), (0.0, slopes[1], *(0.0,) * 4)), margins)
+
+
 def choose_default_likelihood(posterior: ScenePosterior) -> SpatialLikelihood:
     """Without doubt: CLEVR's rule on places where they are known, else the sides of box centres."""
     return BY_CENTRES if posterior.places is None else BY_PLACES
@@ -295,15 +300,19 @@ def fit_spatial_likelihood(
 ) -> SpatialLikelihood:
     """Maximum likelihood on validation scenes; `match` [scene, object] is the true object of each, or −1."""
     chosen = source or (BOXES if posterior.places is None else PLACES)
-    given = compute_spatial_features(posterior, chosen)
+    only_centres = chosen == CENTRES
+    given = compute_spatial_features(posterior, BOXES if only_centres else chosen)
     weights, margins = [], []
     for axis, name in enumerate(AXES):
-        offset, side = _collect_pairs(given, truth, match, name)
+        mine = given[:, :, axis : axis + 1] if only_centres else given
+        offset, side = _collect_pairs(mine, truth, match, name)
         if not len(side):
             raise UserError("no two objects were matched with true ones: relations cannot be learned")
         found = _fit_ordinal_logistic(offset, side, axis if chosen == PLACES else None)
         weights.append(tuple(found[:-1].tolist()))
         margins.append(float(found[-1]))
+    if only_centres:
+        return build_centre_likelihood((weights[0][0], weights[1][0]), (margins[0], margins[1]))
     return SpatialLikelihood(chosen, tuple(weights), tuple(margins))
 
 

@@ -1,34 +1,39 @@
-"""P-NSVQA: the program is run on the whole scene posterior, by the paper's soft rules."""
+"""P-NSVQA: the program is run on the whole scene posterior, by the soft rules of the paper's appendix E."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..answer import spell
-from ..lang.exec.soft import SoftTraceStep, execute_soft, trace_programs
+from ..lang.exec.packed import Programs
+from ..lang.exec.soft import SoftAnswers, SoftTraceStep, execute_soft, trace_programs
+from ..lang.execution_world import SoftRules
 from ..lang.program import Program
 from ..lang.scene_posterior import ScenePosterior
 from ..lang.text import format_call
-from ..model import ModelOptions, ModelSetting, Response
+from ..model import ModelOptions, ModelSetting
 from ..schema import Schema
-from .nsvqa.neuro_symbolic import NeuroSymbolicModel, describe_weights, load_named_parsers, make_response, make_traits
+from .nsvqa.neuro_symbolic import NeuroSymbolicModel, ProgramExecutor, describe_model, load_named_parsers, make_traits
+from .nsvqa.trained_model import TrainedModel
 
 TRAITS = make_traits("p_nsvqa")
 LEAST_SHOWN = 0.05  # things that are in a set less surely are left out of a trace
 MOST_SHOWN = 6  # things of a set, the surest
 
 
-def execute(programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int]) -> list[Response]:
-    """Always an answer, and the product of the probabilities on the way to it as its confidence."""
-    found = execute_soft(programs, posterior, rows)
-    return [make_response(found[i], float(found.confidence[i])) for i in range(len(found))]
+def make_executor(
+    trained: TrainedModel, positions: str = TRAITS.positions[0], *, referent: bool = False, trace: bool = False
+) -> ProgramExecutor:
+    """Always an answer, by the rules of appendix E; with `referent`, relate and same count their referent too."""
+    rules = SoftRules(referent=referent, spatial=trained.find_relation(positions))
 
+    def answer(programs: Programs, posterior: ScenePosterior, rows: Iterable[int]) -> SoftAnswers:
+        return execute_soft(programs, posterior, rows, rules)
 
-def execute_with_trace(programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int]) -> list[Response]:
-    """The same, each with what its nodes came to, for a person to read."""
-    responses, traces = execute(programs, posterior, rows), trace_programs(programs, posterior, rows)
-    steps = zip(responses, programs, traces, strict=True)
-    return [replace(response, trace=format_trace(program, trace)) for response, program, trace in steps]
+    def tell(programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int]) -> list[str]:
+        traces = trace_programs(programs, posterior, rows, rules)
+        return [format_trace(program, steps) for program, steps in zip(programs, traces, strict=True)]
+
+    return ProgramExecutor(answer, trace=tell if trace else None)
 
 
 def format_trace(program: Program, steps: Sequence[SoftTraceStep]) -> str:
@@ -48,9 +53,9 @@ def _describe_step(step: SoftTraceStep) -> str:
 
 
 def describe_run(target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:
-    return describe_weights("p_nsvqa", target, schema())
+    return describe_model("p_nsvqa", target, options, schema())
 
 
 def build(target: str, setting: ModelSetting) -> NeuroSymbolicModel:
-    run = execute_with_trace if setting.options.trace else execute
-    return NeuroSymbolicModel(load_named_parsers("p_nsvqa", target, setting), run)
+    parsers, options = load_named_parsers("p_nsvqa", target, setting), setting.options
+    return NeuroSymbolicModel(parsers, make_executor(parsers.trained, options.positions, trace=options.trace))

@@ -23,12 +23,12 @@ from ..registry import SUITES
 from ..render import open_renderer
 from ..scene import Scene
 from ..schema import Schema
-from ..store.dataset import Dataset, data_id, find_schema, refuse_study
+from ..store.dataset import Dataset, data_id, find_schema, has_grounding, refuse_study
 from ..store.image import StoredImage
 from ..store.question_part import QuestionPart
 from ..store.shard import read_images, read_questions
 from ..suites import load_suite
-from ..trainable import ANSWERS, IMAGES, PROGRAMS, ProgressCallback, SplitData, TrainStage
+from ..trainable import ANSWERS, GROUNDING, IMAGES, PROGRAMS, ProgressCallback, SplitData, TrainStage
 from ..world import load_world
 from .feed import SceneQuestions, SuiteSource, list_trainable_suites, render_source, summarize_source
 
@@ -210,7 +210,7 @@ def gather_split(
         return _read_stored(data, split, size, stages, device, workers, share, tell)
     asked, drawn = _want(stages, PROGRAMS, ANSWERS), _want(stages, IMAGES)
     how: dict[str, Any] = {"most": size, "device": device} if drawn else {}
-    source = replace(data.source(split, asked), index=index, of=of, **how)
+    source = replace(data.source(split, asked), index=index, of=of, grounding=_want(stages, GROUNDING), **how)
     return _make_split(source, size, stages, split != TRAIN, device, workers, tell)
 
 
@@ -292,6 +292,8 @@ def _read_stored(
             pixels[len(scenes) : len(scenes) + len(some)] = torch.from_numpy(np.stack(arrays)).to(pixels.device)
             scenes += [image.scene for image in some]
             tell(len(scenes), size, "images")
+    if _want(stages, GROUNDING) and not has_grounding(data.dataset):
+        raise UserError(f"{data.dataset.folder}: its questions have no grounding; make it again with this version")
     names = {scene.id for scene in scenes}
     questions = list(_read_stored_questions(data, split, names)) if _want(stages, PROGRAMS, ANSWERS) else []
     kept = tuple(scenes) if split != TRAIN and pixels is not None else ()

@@ -57,6 +57,7 @@ class SuiteSource:
     of: int = 1  # processes
     most: int | None = None  # images
     device: str = CPU  # that looks at layouts: scenes are the same on every one
+    grounding: bool = False  # whether questions say what their phrases refer to, which takes time
 
     def __post_init__(self) -> None:
         if self.suite not in SUITES.names() or not load_suite(self.suite).trainable:
@@ -79,7 +80,8 @@ class SuiteSource:
         on: dict[str, Any] = {} if self.device == CPU else {"device": self.device}
         scenes = suite.sample_scenes(*place, range(suite.count_images(*place)), **on)
         by_scene: dict[str, list[Question]] = {s.id: [] for s in scenes}
-        for question in suite.ask(*place, scenes):
+        grounded: dict[str, Any] = {"grounding": True} if self.grounding else {}
+        for question in suite.ask(*place, scenes, **grounded):
             by_scene[question.scenes[0]].append(question)
         return tuple((s, tuple(by_scene[s.id])) for s in scenes[:left])
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UserError
 from ..folder import Folder
 from ..rng import derive, seed_of
-from ..trainable import Counts, ExampleSet, Losses, ProgressCallback, TrainRecipe
+from ..trainable import Counts, Curriculum, ExampleSet, Losses, ProgressCallback, TrainRecipe
+from .captured_steps import CapturedSteps
 from .checkpoint import TrainState, read_state, write_state
 
 if TYPE_CHECKING:
@@ -41,11 +42,16 @@ class TrainTask:
     recipe: TrainRecipe
     check: int = 1000  # of the validation examples, by which an epoch is judged
     measured: int | None = None  # examples measured at once; else as many as a batch has
+    captured: bool = False  # whether a GPU may take its steps as graphs, one for each shape of batch
 
 
 def compute_shares(counts: Mapping[str, tuple[float, float]]) -> dict[str, float]:
     """What share is right, where there is any."""
     return {name: right / of for name, (right, of) in counts.items() if of}
+
+
+class TrainingPaused(Exception):
+    """The time given is over; all is in a checkpoint, and the same call again resumes."""
 
 
 class WeightAverage:
@@ -100,17 +106,21 @@ def fit(
     *,
     seed: int = 0,
     checkpoints: Folder | None = None,
+    deadline: float = math.inf,
     tell: ProgressCallback = lambda done, total, words: None,
     log: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
 ) -> FittedModule:
-    """Train, or resume from the task's checkpoint in that folder; an interrupt leaves one."""
+    """Train, or resume from the task's checkpoint in that folder; an interrupt leaves one.
+
+    `deadline`, as time.monotonic counts, leaves one too and raises TrainingPaused.
+    """
     training = _TrainingLoop(task, accelerator, seed, checkpoints)
     state = training.state
     if state.done:
         log(state.rows)
     else:
         with _catch_interrupt(accelerator.num_processes == 1) as stopped, _use_deterministic(accelerator.device):
-            training.run(stopped, tell, log)
+            training.run(stopped, deadline, tell, log)
     best = training.average.module
     best.load_state_dict(state.best)
     return FittedModule(best.eval(), state.best_epoch, tuple(state.rows), state.seconds)
@@ -144,13 +154,20 @@ class _TrainingLoop:
         optimizer = torch.optim.AdamW(groups, lr=self.recipe.lr, betas=(0.9, 0.98), fused=device.type == "cuda")
         self.prepared, self.optimizer = accelerator.prepare(_wrap_loss(module, task.loss), optimizer)
         self.average = WeightAverage(module)  # only now: preparing may move weights to another place in memory
+        self.run_pass: Callable[[Any], tuple[torch.Tensor, Losses]] = self._run_pass
+        if task.captured and device.type == "cuda" and accelerator.num_processes == 1:
+            self.run_pass = CapturedSteps(self._run_pass, list(self.prepared.parameters()))
         if self.state.step:
             module.load_state_dict(self.state.module)
             self.average.module.load_state_dict(self.state.average)
             self.optimizer.load_state_dict(self.state.optimizer)
 
     def run(
-        self, stopped: threading.Event, tell: ProgressCallback, log: Callable[[list[dict[str, Any]]], None]
+        self,
+        stopped: threading.Event,
+        deadline: float,
+        tell: ProgressCallback,
+        log: Callable[[list[dict[str, Any]]], None],
     ) -> None:
         state, recipe = self.state, self.recipe
         total = self.steps * recipe.epochs
@@ -162,9 +179,9 @@ class _TrainingLoop:
             start = time.monotonic()
             for _ in self._run_epoch(epoch, total, tell):
                 state.seconds = before + time.monotonic() - began
-                if stopped.is_set():
+                if stopped.is_set() or time.monotonic() > deadline:
                     self._save_checkpoint()
-                    raise KeyboardInterrupt
+                    raise KeyboardInterrupt if stopped.is_set() else TrainingPaused
                 if time.monotonic() - kept > CHECKPOINT_SECONDS:
                     self._save_checkpoint()
                     kept = time.monotonic()
@@ -186,6 +203,8 @@ class _TrainingLoop:
         path = (self.task.name, self.seed, "epoch", epoch)
         examples = self.task.train
         assert examples is not None
+        if isinstance(examples, Curriculum):
+            examples = examples.lesson(epoch / self.recipe.epochs)
         batches = examples.epoch(self.batch, derive(*path, "order", accelerator.process_index))
         self.prepared.train()
         reported = 0.0
@@ -193,14 +212,13 @@ class _TrainingLoop:
             torch.manual_seed(seed_of(*path, "step", k, accelerator.process_index) % SEEDS)
             for group in self.optimizer.param_groups:
                 group["lr"] = self.recipe.lr * scale_learning_rate(state.step, total, self.recipe.warmup)
-            loss, parts = self.prepared(examples.batch(torch.from_numpy(batches[k])))
-            accelerator.backward(loss)
+            loss, parts = self.run_pass(examples.batch(torch.from_numpy(batches[k])))
             accelerator.clip_grad_norm_(self.prepared.parameters(), self.recipe.clip)
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
             self.average.update(self.recipe.ema, state.step)
             losses = {**parts, "loss": loss}  # summed on the device, as one tensor, for many small ones are slow
-            new = torch.stack([value.detach() for value in losses.values()]).double()
+            new = torch.stack(list(losses.values())).double()
             if self.summed is None:
                 self.names = list(losses)
                 before = [state.sums.get(name, 0.0) for name in self.names]
@@ -209,8 +227,14 @@ class _TrainingLoop:
             state.step += 1
             if time.monotonic() - reported > PROGRESS_SECONDS:
                 reported = time.monotonic()
-                tell(state.step, total, f"epoch {epoch + 1}, loss {float(loss.detach()):.3f}")
+                tell(state.step, total, f"epoch {epoch + 1}, loss {float(loss):.3f}")
             yield
+
+    def _run_pass(self, batch: Any) -> tuple[torch.Tensor, Losses]:
+        """Forward and backward: the loss and its terms; the slopes are left in the parameters."""
+        loss, parts = self.prepared(batch)
+        self.accelerator.backward(loss)
+        return loss.detach(), {name: value.detach() for name, value in parts.items()}
 
     def _store_sums(self) -> None:
         if self.summed is not None:

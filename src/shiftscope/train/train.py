@@ -6,15 +6,16 @@ Which parts a model has, its file in `models/` says (see `trainable.py`). The sa
 from __future__ import annotations
 
 import json
+import math
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import __version__
 from ..errors import UserError, unknown
@@ -25,44 +26,15 @@ from ..records import content_id
 from ..registry import MODELS, SCHEMAS
 from ..rng import seed_of
 from ..store.question_part import QuestionPart
-from ..trainable import PROGRAMS, Gather, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
+from ..trainable import PROGRAMS, ExampleSet, Gather, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
+from .accelerator import make_accelerator, name_device
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
 
-if TYPE_CHECKING:
-    import torch
-
-DEVICES = ("auto", "cuda", "cpu")
 LOG = "training.jsonl"
 ProgressBar = Callable[[str], AbstractContextManager[ProgressCallback]]
-
-
-def make_accelerator(device: str) -> Any:
-    """An Accelerator for the device; processes started by `accelerate launch` find each other through it."""
-    import torch
-    from accelerate import Accelerator, DistributedDataParallelKwargs
-
-    if device not in DEVICES:
-        raise unknown("device", device, DEVICES)
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UserError("torch finds no GPU here; train on the processor with --device cpu")
-    cpu = device == "cpu" or not torch.cuda.is_available()
-    if not cpu:
-        torch.backends.cudnn.benchmark = True
-        torch.set_float32_matmul_precision("high")
-    whole = DistributedDataParallelKwargs(find_unused_parameters=True)  # images without parts train no part head
-    return Accelerator(cpu=cpu, mixed_precision="no" if cpu else "bf16", kwargs_handlers=[whole])
-
-
-def name_device(device: torch.device) -> str:
-    """The machine's own name for it."""
-    import torch
-
-    if device.type == "cuda":
-        return str(torch.cuda.get_device_name(device))
-    return f"cpu ({platform.machine()}, {torch.get_num_threads()} threads)"
 
 
 def show_no_progress(name: str) -> AbstractContextManager[ProgressCallback]:
@@ -82,8 +54,10 @@ class TrainSpec:
     other: Path | None = None  # a trained folder, from which the other parts are taken
     epochs: int | None = None
     part: QuestionPart | None = None  # of a dataset's train split: only its questions are learned
+    settings: tuple[tuple[str, str], ...] = ()  # of the model: name, value
     device: str = "auto"
     workers: int = 1
+    minutes: float | None = None  # after which it pauses, and the same again resumes
     command: str = ""  # as it was typed
 
     def __post_init__(self) -> None:
@@ -94,10 +68,12 @@ class TrainSpec:
             raise UserError("--from takes parts from a trained folder; say which part is trained with --only")
         if self.epochs is not None and self.epochs < 1:
             raise UserError(f"{self.epochs} epochs train nothing; give at least 1")
+        if self.minutes is not None and not self.minutes > 0:
+            raise UserError(f"{self.minutes:g} minutes are no time to train; give more than 0")
 
     @property
     def trainable(self) -> Trainable:
-        return find_trainable(self.model)
+        return find_trainable(self.model).configure(dict(self.settings))
 
     @property
     def stages(self) -> tuple[TrainStage, ...]:
@@ -162,12 +138,16 @@ def train_on(
     if (folder.path / MODEL_FILE).exists():
         return _read_finished(spec.trainable, folder.path, recorded)
     _refuse_foreign(folder.path)
+    deadline = time.monotonic() + 60 * spec.minutes if spec.minutes else math.inf
     accelerator = make_accelerator(spec.device)
+    if spec.minutes and accelerator.num_processes > 1:  # they would pause at different steps
+        raise UserError("--minutes pauses a training by one process; omit it with accelerate launch")
     with _hold_folder(folder, recorded, accelerator):
         if (folder.path / MODEL_FILE).exists():
             return _read_finished(spec.trainable, folder.path, recorded)
         bar = bar if accelerator.is_main_process else show_no_progress
-        return replace(_Training(spec, data, other, folder, recorded, accelerator, bar, splits).run(), new=True)
+        training = _Training(spec, data, other, folder, recorded, accelerator, bar, splits, deadline)
+        return replace(training.run(), new=True)
 
 
 @contextmanager
@@ -208,6 +188,7 @@ class _Training:
     accelerator: Any
     bar: ProgressBar
     splits: TrainValData | None
+    deadline: float
     seconds: dict[str, float] = field(default_factory=dict)
     modules: dict[str, Any] = field(default_factory=dict)  # the parts trained by now
     log_rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -295,17 +276,22 @@ class _Training:
 
         config, recipe = self._make_config(stage, train), self.spec.recipe(stage)
         torch.manual_seed(seed_of(stage.name, self.spec.seed, "weights") % SEEDS)
+        parts = {name: self._find_part(name) for name in stage.needs}
+        module = stage.build(config, parts)
+        if train is not None:
+            stage.load_pretrained(module, config)
         task = TrainTask(
             stage.name,
-            stage.build(config, {name: self._find_part(name) for name in stage.needs}),
+            module,
             stage.loss,
             stage.measure,
             stage.choose_by,
-            stage.make_examples(train, config, self.device) if train else None,
-            stage.make_examples(val, config, self.device),
+            self._make_examples(stage, train, config, parts) if train else None,
+            self._make_examples(stage, val, config, parts),
             recipe,
             stage.check,
             stage.batch_to_measure(self.device),
+            stage.captured,
         )
 
         def write_log(rows: list[dict[str, Any]]) -> None:
@@ -317,7 +303,13 @@ class _Training:
 
         with self.bar(f"training the {stage.name.replace('_', ' ')}") as tell:
             fitted = fit(
-                task, self.accelerator, seed=self.spec.seed, checkpoints=self.checkpoints, tell=tell, log=write_log
+                task,
+                self.accelerator,
+                seed=self.spec.seed,
+                checkpoints=self.checkpoints,
+                deadline=self.deadline,
+                tell=tell,
+                log=write_log,
             )
         round_weights(fitted.module)
         began = time.monotonic()
@@ -334,12 +326,16 @@ class _Training:
             "seed": self.spec.seed,
             "recipe": recipe.to_json(),
             "epoch": fitted.epoch,
+            "rise": round(compute_rise([row["figure"] for row in fitted.rows]), 6),
             "val": {name: round(value, 6) for name, value in compute_shares(counts).items()},
             "val_counts": {name: [int(right), int(of)] for name, (right, of) in counts.items()},
             "seconds": round(self.seconds[stage.option], 2),
             "command": self.spec.command,
         }
         return entry, file
+
+    def _make_examples(self, stage: TrainStage, data: SplitData, config: Any, parts: Mapping[str, Any]) -> ExampleSet:
+        return stage.make_examples(stage.encode(data, parts, self.device), config, self.device)
 
     def _make_config(self, stage: TrainStage, train: SplitData | None) -> Any:
         """The part's config; a vocabulary is learned from the training data and then kept."""
@@ -369,6 +365,12 @@ class _Training:
             config, parts = stage.read_config(self.other.config(name)), {n: self._find_part(n) for n in stage.needs}
             self.modules[name] = self.other.load(name, stage.build(config, parts)).to(self.device)
         return self.modules[name]
+
+
+def compute_rise(figures: Sequence[float]) -> float:
+    """By how much the best figure rose over the last quarter of the epochs."""
+    before = figures[: len(figures) * 3 // 4]
+    return max(figures) - max(before, default=0.0)
 
 
 def _read_finished(trainable: Trainable, out: Path, recorded: dict[str, Any]) -> TrainedFolder:

@@ -1,7 +1,7 @@
 """Neuro-symbolic models with parsers that are known to be right: what is seen, read, remembered and refused."""
 
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +9,12 @@ import pytest
 from PIL import Image
 
 from lazy import lazy
-from shiftscope.lang.posterior_calibration import Calibration
+from shiftscope.lang.posterior_calibration import BY_PLACES, Calibration, build_centre_likelihood
 from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.lang.text import parse_program
 from shiftscope.model import ModelName, Prompt, parse_model_name
 from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
-from shiftscope.models.nsvqa.neuro_symbolic import NeuroSymbolicModel, ParserCache
+from shiftscope.models.nsvqa.neuro_symbolic import NeuroSymbolicModel, NsvqaParsers, ParserCache
 from shiftscope.models.nsvqa.trained_model import TrainedModel
 from shiftscope.picture import Picture, fit_pixels
 from shiftscope.question import Question
@@ -63,7 +63,7 @@ class Right:
     trained: TrainedModel = TRAINED
     device: str = "cpu"
     looked: list = field(default_factory=list)
-    adapted: bool | None = None
+    adapted: tuple | None = None
     seen: ParserCache = field(default_factory=ParserCache)
     read: ParserCache = field(default_factory=ParserCache)
 
@@ -80,9 +80,7 @@ class Right:
 
 
 def built(model, parsers):
-    if model is p_nsvqa_exact:
-        return NeuroSymbolicModel(parsers, model.make_executor(parsers.trained), model.execute_known)
-    return NeuroSymbolicModel(parsers, model.execute, getattr(model, "execute_known", None))
+    return NeuroSymbolicModel(parsers, model.make_executor(parsers.trained))
 
 
 def prompt(text, *images, **rest):
@@ -112,34 +110,86 @@ def test_a_model_adapts_to_pictures_and_stays_as_it_is():
     parsers.adapt = lambda images, kind: used.append((len(images), kind)) or adapted
     for model in MODELS:
         made = built(model, parsers)
-        new = made.adapt([Picture(png(k % 2)) for k in range(3)], "label_shift")
+        new = made.adapt([Picture(png(k % 2)) for k in range(3)], "prior")
         assert new.parsers is adapted and made.parsers is parsers
         assert new.predict([prompt(HOW_MANY, png(1))])[0].answer == 3
-    assert used == [(3, "label_shift")] * 3
+    assert used == [(3, "prior")] * 3
     assert adapted.looked == [[1]] and parsers.looked == []  # models of one parser share what it saw
 
 
 def test_without_pictures_nothing_is_adapted():
     made = built(p_nsvqa_exact, Right())  # which has no method `adapt`
-    assert made.adapt([], "normalisation") is made
+    assert made.adapt([], "norm") is made
 
 
 def test_an_unknown_adaptation_is_refused(refuses):
-    with refuses("no adaptation 'norm'"):
-        built(nsvqa, Right()).adapt([Picture(png(0))], "norm")
+    with refuses("no adaptation 'all'"):
+        built(nsvqa, Right()).adapt([Picture(png(0))], "all")
 
 
-def test_only_exact_inference_adapts_unless_told_otherwise():
-    assert [parse_model_name(m).traits.adaptation is not None for m in ("nsvqa", "p_nsvqa", "p_nsvqa_exact")] == [
-        False, False, True
-    ]  # fmt: skip
-    adaptation = parse_model_name("p_nsvqa_exact").traits.adaptation
-    assert (adaptation.kind, adaptation.images) == ("normalisation+label_shift", p_nsvqa_exact.ADAPTATION_IMAGES)
+def test_all_of_them_know_the_same_conditions():
+    known = [parse_model_name(m).traits for m in ("nsvqa", "p_nsvqa", "p_nsvqa_referent", "p_nsvqa_exact")]
+    assert {t.adaptations for t in known} == {("norm", "prior", "both")}
+    assert {t.positions for t in known} == {("boxes", "fitted", "predicted")}
 
 
 def test_a_picture_that_cannot_be_adapted_to_is_named(refuses):
-    with refuses("the model adapts to the first images of the split"):
-        built(nsvqa, Right()).adapt([Picture(b"nothing", name="torn")], "normalisation")
+    parsers = NsvqaParsers(TRAINED, "cpu", None, None)
+    with refuses("it is one of the images that the model is adapted to"):
+        built(nsvqa, parsers).adapt([Picture(b"nothing", name="torn")], "norm")
+
+
+def test_models_of_one_parser_share_what_it_was_adapted_to(monkeypatch):
+    """Adapted once by kind and pictures; where nothing is kept, also what the parser saw as it was trained."""
+    made = []
+
+    def adapt(module, images, calibration, steps):
+        made.append(steps)
+        return ("adapted", steps) if "norm" in steps else (module, ())
+
+    monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.adapt_parser", adapt)
+    parsers, pictures = NsvqaParsers(TRAINED, "cpu", "as trained", None), [Picture(png(0))]
+    one, other = (built(model, parsers).adapt(pictures, "norm").parsers for model in (nsvqa, p_nsvqa))
+    assert (one.scene, one.adapted) == ("adapted", ("norm",)) and one.seen is other.seen is not parsers.seen
+    same = built(nsvqa, parsers).adapt(pictures, "prior").parsers
+    assert (same.scene, same.adapted) == ("as trained", ()) and same.seen is parsers.seen
+    assert made == [("norm",), ("prior",)]
+    built(nsvqa, parsers).adapt([Picture(png(1))], "norm")
+    assert len(made) == 3
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_columns_are_what_predict_answers(model):
+    asked = [prompt(HOW_MANY, png(1)), prompt(LEFT, png(1)), prompt(HOW_MANY, png(0)), prompt(LEFT, png(0))]
+    said, found = built(model, Right()).predict(asked), built(model, Right()).predict_columns(asked)
+    assert [found.answers[k] for k in found.codes] == [r.answer for r in said]
+    sure = [None if np.isnan(c) else float(c) for c in found.confidence]
+    assert sure == pytest.approx([r.confidence for r in said])
+
+
+def test_relations_are_told_from_boxes_or_from_predicted_places():
+    """The blue cube's box lies right of the red one's; where it is predicted to stand, it is the other way round."""
+    across = Scene((cube("red", -1), cube("blue", 1)), directions=DIRECTIONS, schema=SCHEMA, size=SIZE)
+    posterior = build_certain_posterior(pack_scenes([across]))
+    turned = replace(posterior, places=-posterior.places)
+    learned = {"spatial": BY_PLACES.to_json(), "centres": build_centre_likelihood((40.0, 40.0), (0.1, 0.1)).to_json()}
+    trained = TrainedModel(Path("there"), TRAINED.about | learned)
+    question = [parse_program("query(unique(relate(unique(filter(scene(), color=blue)), left)), color)")]
+    turned_round = [parse_program("query(unique(relate(unique(filter(scene(), color=red)), left)), color)")]
+    for model in MODELS:
+        for positions in ("boxes", "fitted"):
+            (said,) = model.make_executor(trained, positions).execute(question, turned, [0])
+            assert said.answer == "red", (model, positions)
+        (said,) = model.make_executor(trained, "predicted").execute(turned_round, turned, [0])
+        assert said.answer == "blue", model
+
+
+def test_what_was_not_learned_cannot_be_used(refuses):
+    for model in MODELS:
+        with refuses("there has learned no relations from predicted; train it again, or use boxes"):
+            model.make_executor(TRAINED, "predicted")
+        with refuses("no way to tell positions 'guessed'"):
+            model.make_executor(TRAINED, "guessed")
 
 
 def test_an_image_is_looked_at_once():
@@ -212,7 +262,7 @@ def test_a_picture_that_can_not_be_read_is_named(wrong, refuses):
 
 def test_soft_execution_tells_its_steps():
     parsers = Right()
-    model = NeuroSymbolicModel(parsers, p_nsvqa.execute_with_trace)
+    model = NeuroSymbolicModel(parsers, p_nsvqa.make_executor(TRAINED, trace=True))
     count, color = model.predict([prompt(HOW_MANY, png(1)), prompt(LEFT, png(0))])
     assert count.trace.splitlines() == [
         "count(): 3 (1.00)",
@@ -227,7 +277,9 @@ def test_soft_execution_tells_its_steps():
 
 
 def test_exact_inference_says_where_no_scene_fits():
-    fits, unfit = built(p_nsvqa_exact, Right()).predict([prompt(LEFT, png(0)), prompt(LEFT, png(1))])
+    sure = TrainedModel(Path("there"), TRAINED.about | {"spatial": BY_PLACES.to_json()})  # of where things stand
+    model = NeuroSymbolicModel(Right(), p_nsvqa_exact.make_executor(sure, "predicted"))
+    fits, unfit = model.predict([prompt(LEFT, png(0)), prompt(LEFT, png(1))])
     assert (fits.trace, unfit.trace) == ("", p_nsvqa_exact.UNSETTLED)
 
 

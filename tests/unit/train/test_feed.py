@@ -73,6 +73,15 @@ def test_parts_are_drawn():
     assert int((batch.images.parts[0] == 1).sum()) == int(batch.images.part_visible[0, 0])
 
 
+def test_questions_are_grounded_only_if_that_is_wanted():
+    def list_phrases(source):
+        return [question.grounding for _, questions in source.block(0) for question in questions]
+
+    source = SuiteSource("clevr", SMALL)
+    assert not any(list_phrases(source))
+    assert any(list_phrases(replace(source, grounding=True)))
+
+
 @pytest.mark.full
 def test_workers_do_not_change_what_is_fed():
     source = SuiteSource("clevr", SMALL)

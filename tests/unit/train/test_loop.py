@@ -12,6 +12,7 @@ from lazy import lazy
 from shiftscope.folder import open_folder
 from shiftscope.train.checkpoint import TrainState, claim_spec, read_state, write_state
 from shiftscope.train.loop import (
+    TrainingPaused,
     TrainTask,
     _group_parameters,
     compute_shares,
@@ -96,6 +97,18 @@ def test_it_learns_and_says_so(accelerator):
     assert [row["epoch"] for row in made.rows] == list(range(1, 13))
     assert min(row["losses"]["loss"] for row in made.rows) < 0.6 * made.rows[0]["losses"]["loss"]
     assert {"part", "losses", "val", "figure", "seconds", "examples_per_second"} <= set(made.rows[0])
+
+
+def test_each_epoch_of_a_curriculum_has_its_lesson(accelerator):
+    class Lessons(Points):
+        begun = []
+
+        def lesson(self, done):
+            self.begun.append(done)
+            return self
+
+    fit(replace(task(), train=Lessons(50, 0)), accelerator)
+    assert Lessons.begun == [0.0, 0.25, 0.5, 0.75]
 
 
 @pytest.mark.parametrize("after", [1, 6, 9, 24])  # the 6 steps of an epoch end with the 6th
@@ -225,3 +238,18 @@ def test_a_pickle_in_the_place_of_a_state_is_not_read(tmp_path, refuses, dump):
     with refuses("state.safetensors is damaged"):
         read_state(open_folder(tmp_path), "state")
     assert not (tmp_path / "marker").exists()
+
+
+def test_a_training_that_paused_ends_as_one_that_did_not(accelerator, tmp_path):
+    held = open_folder(tmp_path)
+    starts = 0
+    while True:
+        starts += 1
+        try:
+            made = fit(task(), accelerator, seed=3, checkpoints=held, deadline=0.0)  # over after each first step
+        except TrainingPaused:
+            assert read_state(held, "toy").step == starts
+        else:
+            break
+    assert starts == 4 * 6 + 1
+    assert same(fit(task(), accelerator, seed=3).module, made.module)

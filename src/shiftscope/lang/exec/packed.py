@@ -41,6 +41,7 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 WORD_OPS = frozenset(("filter", "exclude", "verify", "choose", "query", "same"))  # whose words are of the vocabulary
 WORD_LIMIT = 4096  # largest code or number a word's argument holds
+NEIGHBOURS = 4096  # programs that are sorted among themselves: their answers stay in the cache until all are written
 
 
 class ResultType(NamedTuple):
@@ -104,7 +105,7 @@ class PreparedPrograms:
         rows = np.fromiter(scene, np.int64) if not isinstance(scene, np.ndarray) else scene
         if len(rows) != len(self) or (len(rows) and rows.min() < 0):
             raise ValueError(f"{len(self)} programs need as many scene numbers, got {len(rows)}")
-        order = np.lexsort((rows, self.skeleton))
+        order = np.lexsort((rows, self.skeleton, np.arange(len(rows)) // NEIGHBOURS))
         words, start = gather_words(self.words, self.start[:-1][order], self.start[1:][order])
         return LoweredPrograms(
             self.schema, words, start.astype(np.uint64), rows[order].astype(np.uint64), order, self.kinds
@@ -118,8 +119,8 @@ Programs = Sequence[Program] | PreparedPrograms
 class LoweredPrograms:
     """Programs as machine words, with the scene each is to run on.
 
-    Programs of one skeleton lie together, so that the processor can foresee the next op; `order` says which
-    program is where.
+    Among neighbours those of one skeleton lie together, so that the processor can foresee the next op; `order` says
+    which program is where.
     """
 
     schema: Schema

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...scene_table import ABSENT, WORD, SceneTable, Terms, term_masks
 from ...schema import Schema
-from ..execution_world import PAPER, SIDES, SoftRules
-from ..posterior_calibration import SpatialLikelihood, choose_default_likelihood
+from ..execution_world import PAPER, PIXELS, SIDES, SoftRules
+from ..posterior_calibration import SpatialLikelihood, build_centre_likelihood, choose_default_likelihood
 from ..scene_posterior import OBJECT_FIELDS, PART_FIELDS, ScenePosterior
 from .packed import LoweredPrograms, PreparedPrograms, ProgramLowering, Programs, ResultTypes, gather_words, run_lowered
 from .soft import SoftAnswers, execute_soft
@@ -25,10 +25,12 @@ from .soft import SoftAnswers, execute_soft
 Bits = NDArray[np.uint64]
 
 
-def build_most_likely_scenes(posterior: ScenePosterior, detected: float = PAPER.detected) -> SceneTable:
-    """Things whose `exists` is above `detected`, each with its likeliest values; sides by box centres.
+def build_most_likely_scenes(
+    posterior: ScenePosterior, detected: float = PAPER.detected, relation: SpatialLikelihood | None = None
+) -> SceneTable:
+    """Things whose `exists` is above `detected`, each with its likeliest values and sides.
 
-    One thing stands left of another when its centre does; further down in the image is in front.
+    Without a likelihood of relations sides are those of box centres: further down in the image is in front.
     """
     known = truncate_to_word(posterior.to_numpy())
     schema = known.schema
@@ -66,7 +68,7 @@ def build_most_likely_scenes(posterior: ScenePosterior, detected: float = PAPER.
         codes=codes[scene, local],
         masks=term_masks(codes[scene, local], start, terms),
         everything=np.bitwise_or.reduce(bits, axis=1, initial=np.uint64(0)),
-        rows=_compute_relation_rows(known, bits)[scene, local],
+        rows=_compute_relation_rows(known, bits, relation)[scene, local],
         knows=np.repeat(knows[None], len(known), 0),
         part_start=part_start,
         part_codes=part_codes[part_scene, part_local],
@@ -119,17 +121,24 @@ def _assign_bits(there: NDArray[np.bool_]) -> Bits:
     return np.where(there, np.uint64(1) << numbers, np.uint64(0))
 
 
-def _compute_relation_rows(posterior: ScenePosterior, bits: Bits) -> Bits:
+def _compute_relation_rows(posterior: ScenePosterior, bits: Bits, relation: SpatialLikelihood | None) -> Bits:
     """[scene, object, relation] the objects that stand in the relation to this one."""
     centres = posterior.boxes[:, :, :2] + posterior.boxes[:, :, 2:] / 2
+    beyond = relation.compute_probabilities(posterior) if relation else None
     rows = np.zeros((*bits.shape, len(posterior.schema.relations)), np.uint64)
     for r, name in enumerate(posterior.schema.relations):
         if name in SIDES:
             axis, sign = SIDES[name]
-            ahead = sign * (centres[:, None, :, axis] - centres[:, :, None, axis]) > 0
+            if beyond is None:
+                ahead = sign * (centres[:, None, :, axis] - centres[:, :, None, axis]) > 0
+            else:
+                ahead = (beyond[:, axis] if sign > 0 else beyond[:, axis].swapaxes(1, 2)) > 0.5
             rows[:, :, r] = np.where(ahead, bits[:, None, :], np.uint64(0)).sum(2, dtype=np.uint64)
     return rows
 
+
+# The rule of `relate` as soft execution has it; each of two opposite sides counts by its share of both.
+BY_PAPER = build_centre_likelihood((PAPER.b * PIXELS[0], PAPER.b * PIXELS[1]), (-PAPER.a * PAPER.b,) * 2)
 
 MAX_WORLDS = 32  # 16 and 64 answered as well on a trained parser's posterior, at twice and half the speed
 MIN_COVERAGE = 0.1  # the likeliest worlds with less of the chance than this get sampled ones beside them
@@ -199,7 +208,7 @@ class _PossibleWorldsInference:
             np.ascontiguousarray(posterior.part_exists, np.float64),
             np.ascontiguousarray(posterior.part_owner.clip(0, self.objects - 1), np.int64),
             _scatter_to_terms(posterior.part_attributes, self.part_terms),
-            np.ascontiguousarray(relation.compute_probabilities(posterior)),
+            _share_sides(relation.compute_probabilities(posterior)),
         )
         axes, signs = zip(*(SIDES[name] for name in relations), strict=True) if relations else ((), ())
         self.vocabulary = (
@@ -264,6 +273,11 @@ class _PossibleWorldsInference:
             numbers=np.empty((0, 11)),
             sides=(),
         )
+
+
+def _share_sides(beyond: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[scene, axis, first, second] the same, with no more than 1 for two opposite sides together."""
+    return np.ascontiguousarray(beyond / np.maximum(beyond + beyond.swapaxes(2, 3), 1.0))
 
 
 def _scatter_to_terms(attributes: tuple[NDArray[Any], ...], terms: Terms) -> NDArray[np.float64]:

@@ -215,7 +215,7 @@ def _run_group(group: OpGroup, waves: OpSchedule, tables: SoftSceneTables, buffe
     buffers.value[here], buffers.confidence[here] = found
     if group.leaves == ONE:
         chosen = to_real(found.index[:, None] == make_index(sets, np.arange(sets.shape[1])), sets)
-        sets[rows] = chosen * (found.probability[:, None] if tables.rules.chain else 1)
+        sets[rows] = chosen * found.probability[:, None]
 
 
 def _read_input(wanted: Type, i: int, group: OpGroup, waves: OpSchedule, buffers: SoftBuffers) -> Any:

@@ -60,7 +60,7 @@ def unique(things: Things, among: int) -> int:
 
 @unique.define_soft
 def _unique(things: SoftThings, among: Array) -> SoftReference:
-    """Ours: the likeliest, however likely; its probability stays in the chain."""
+    """Ours: the likeliest, however likely."""
     return SoftReference(things.xp.argmax(among, 1), things.xp.amax(among, 1))
 
 
@@ -77,9 +77,9 @@ def relate(world: ExecutionWorld, one: int, relation: str) -> int:
 def _relate(world: SoftWorld, one: SoftReference, relation: Array) -> Array:
     """1 / (1 + exp(−b (d + a))), d pixels from the one's box centre to the other's, along the relation.
 
-    Ours: 0 for the one itself, and all times the probability of the one.
+    Ours: 0 for the one itself; with `SoftRules.referent`, all times the probability of the one.
     """
-    return world.relation_probability(one, relation) * world.objects.chain_factor(one)
+    return world.relation_probability(one, relation) * world.objects.referent_factor(one)
 
 
 @op((OBJECTS, OBJECTS), params=("relation", "role"), defaults=("subject",))
@@ -116,8 +116,8 @@ def same(things: Things, one: int, attribute: str) -> int:
 
 @same.define_soft
 def _same(things: SoftThings, one: SoftReference, attribute: Array) -> Array:
-    """Cosine similarity of the distributions. Ours: 0 for the one itself, all times its probability."""
-    return things.similarity(one, attribute) * things.chain_factor(one)
+    """Cosine similarity of the distributions. Ours: 0 for the one itself; with `SoftRules.referent`, as in relate."""
+    return things.similarity(one, attribute) * things.referent_factor(one)
 
 
 @op((OBJECTS, OBJECTS, OBJECTS), (PARTS, PARTS, PARTS), (IMAGES, IMAGES, IMAGES))

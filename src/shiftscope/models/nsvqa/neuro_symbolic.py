@@ -14,17 +14,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from ...errors import UserError, unknown
+from ...lang.exec.packed import PackedAnswers, Programs
+from ...lang.exec.soft import SoftAnswers
 from ...lang.program import Program, ProgramError
 from ...lang.scene_posterior import ScenePosterior, build_certain_posterior, concatenate_posteriors
 from ...lang.text import format_program
-from ...model import Adaptation, ModelSetting, ModelTraits, Prompt, Response
+from ...model import AnswerColumns, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
 from ...picture import Picture, stack
 from ...scene import Scene
 from ...scene_table import SceneTable, pack_scenes
 from ...schema import Schema
-from ...trained_folder import LONGEST_ERROR, MODEL_FILE, TRAINING_FIELD
-from .trained_model import PARSERS, TrainedModel, find_trained_model
+from ...trained_folder import LONGEST_ERROR, MODEL_FILE
+from .trained_model import PARSERS, POSITIONS, TrainedModel, find_trained_model
 from .training import NeuroSymbolicTraining
 
 if TYPE_CHECKING:
@@ -35,18 +39,47 @@ CACHED_QUESTIONS = 250_000  # whose programs are cached
 LARGEST_BATCH = 1 << 20  # prompts, where their pictures are in memory
 CPU_IMAGES = 32  # images looked at together on a processor
 GPU_IMAGES = 256
-NORMALISATION, LABEL_SHIFT = "normalisation", "label_shift"
-ADAPTATIONS = (f"{NORMALISATION}+{LABEL_SHIFT}", NORMALISATION, LABEL_SHIFT)
+ADAPTATIONS = {"norm": ("norm",), "prior": ("prior",), "both": ("norm", "prior")}
+ADAPTATION_VERSION = 3  # another number whenever adaptation changes, so that figures never mix two of them
 NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 
-# Answers to programs about scenes, the scene of each by its row: of a posterior, or known.
-Execute = Callable[[Sequence[Program], ScenePosterior, Sequence[int]], list[Response]]
-ExecuteKnown = Callable[[Sequence[Program], SceneTable, Sequence[int]], list[Response]]
+Answers = SoftAnswers | PackedAnswers
 SceneRow = tuple[ScenePosterior | SceneTable, int]  # what holds a scene, and its row there
+
+
+def respond_surely(found: SoftAnswers) -> list[Response]:
+    """Each answer with its confidence, if that is a number."""
+    pairs = ((found[i], float(found.confidence[i])) for i in range(len(found)))
+    return [Response(answer=a, confidence=None if math.isnan(p) else min(1.0, max(0.0, p))) for a, p in pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramExecutor:
+    """How a model executes programs about scenes, the scene of each given by its row."""
+
+    answer: Callable[[Programs, ScenePosterior, Sequence[int]], Answers]
+    answer_known: Callable[[Programs, SceneTable, Sequence[int]], Answers] | None = None  # None: a certain posterior
+    respond: Callable[[Any], list[Response]] = respond_surely
+    trace: Callable[[Sequence[Program], ScenePosterior, Sequence[int]], list[str]] | None = None  # for a person
+
+    def execute(self, programs: Sequence[Program], scenes: ScenePosterior | SceneTable, rows: Any) -> list[Response]:
+        if not isinstance(scenes, ScenePosterior):
+            assert self.answer_known is not None
+            return self.respond(self.answer_known(programs, scenes, rows))
+        responses = self.respond(self.answer(programs, scenes, rows))
+        if self.trace is None:
+            return responses
+        traces = self.trace(programs, scenes, rows)
+        return [replace(response, trace=text) for response, text in zip(responses, traces, strict=True)]
 
 
 class ParserCache(OrderedDict[str, Any]):
     """What a parser made of pictures (by id) or texts; models of the same weights share it while one is in use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # A scene parser's: adapted to the images that were last adapted to, by kind.
+        self.adapted: dict[tuple[str, tuple[str, ...]], tuple[Any, tuple[str, ...], ParserCache]] = {}
 
     def trim(self, most: int) -> None:
         while len(self) > most:
@@ -64,7 +97,7 @@ class NsvqaParsers:
     device: str
     scene: Any  # the scene parser's module
     questions: Any
-    adapted: bool | None = None  # whether its normalisation statistics are those of test images; None: not tried
+    adapted: tuple[str, ...] | None = None  # what was adapted to unlabelled images, and kept; None: not tried
     seen: ParserCache = field(default_factory=ParserCache)  # by the picture's id: posterior, row, seconds of parsing
     read: ParserCache = field(default_factory=ParserCache)  # by a question's text: program, its spelling, seconds
 
@@ -80,13 +113,20 @@ class NsvqaParsers:
         found: ScenePosterior = self.apply(parse, images.to(self.device))
         return found.map_arrays(lambda array: array.float() if array.is_floating_point() else array)
 
-    def adapt(self, images: Any, kind: str) -> NsvqaParsers:
-        """The same, with a scene parser that is adapted to these images."""
+    def adapt(self, pictures: Sequence[Picture], kind: str) -> NsvqaParsers:
+        """The same, with a scene parser that is adapted to these images; itself where that changes nothing."""
         from .scene_parser.adapt import adapt_parser
 
-        with self._autocast():
-            scene, norms = adapt_parser(self.scene, images.to(self.device), self.trained.calibration, kind)
-        return replace(self, scene=scene, adapted=norms, seen=ParserCache())
+        ids, held = tuple(picture.id for picture in pictures), self.seen.adapted
+        if (kind, ids) not in held:
+            for key in [key for key in held if key[1] != ids]:
+                del held[key]
+            images = stack(pictures, self.device, self.trained.size).to(self.device)
+            with self._autocast():
+                scene, kept = adapt_parser(self.scene, images, self.trained.calibration, ADAPTATIONS[kind])
+            held[kind, ids] = scene, kept, ParserCache() if kept else self.seen
+        scene, kept, seen = held[kind, ids]
+        return replace(self, scene=scene, adapted=kept, seen=seen)
 
     def synchronize(self) -> None:
         """Wait for the GPU, so that seconds are those of the stage that took them."""
@@ -108,11 +148,11 @@ class NsvqaParsers:
 
 
 class NeuroSymbolicModel:
-    """Sees, reads and executes, in batches. Without `execute_known` a known scene is a certain posterior."""
+    """Sees, reads and executes, in batches."""
 
-    def __init__(self, parsers: NsvqaParsers, execute: Execute, execute_known: ExecuteKnown | None = None) -> None:
+    def __init__(self, parsers: NsvqaParsers, executor: ProgramExecutor) -> None:
         gpu = parsers.device.startswith("cuda")
-        self.parsers, self._execute, self._execute_known = parsers, execute, execute_known
+        self.parsers, self.executor = parsers, executor
         self.batch = 4096 if gpu else 256  # prompts at once
         self.largest_batch = LARGEST_BATCH
         self.stage_seconds = {"see": 0.0, "read": 0.0, "execute": 0.0}  # what caches held counts in full
@@ -121,25 +161,24 @@ class NeuroSymbolicModel:
         self._counted: set[str] = set()  # pictures whose seconds are in `stage_seconds`
 
     @property
-    def adapted(self) -> bool | None:
-        """Whether normalisation statistics were adapted to test images; None: not tried."""
+    def adapted(self) -> tuple[str, ...] | None:
+        """What was adapted to unlabelled images, and kept; None: not tried."""
         return self.parsers.adapted
 
     def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
         return {"model_id": {MODEL_FILE: self.parsers.trained.content()}}
 
     def adapt(self, pictures: Sequence[Picture], kind: str) -> NeuroSymbolicModel:
-        """With a scene parser adapted to unlabelled test images; `kind` is one of `ADAPTATIONS`."""
+        """With a scene parser adapted to unlabelled images; `kind` is one of `ADAPTATIONS`."""
         if kind not in ADAPTATIONS:
             raise unknown("adaptation", kind, ADAPTATIONS)
         if not pictures:
             return self
         start = time.perf_counter()
         try:
-            pixels = self._stack_pictures(pictures)
+            made = NeuroSymbolicModel(self.parsers.adapt(pictures, kind), self.executor)
         except UserError as error:
-            raise UserError(f"{error}; the model adapts to the first images of the split") from None
-        made = NeuroSymbolicModel(self.parsers.adapt(pixels, kind), self._execute, self._execute_known)
+            raise UserError(f"{error}; it is one of the images that the model is adapted to") from None
         made.stage_seconds["see"] += time.perf_counter() - start
         return made
 
@@ -159,6 +198,27 @@ class NeuroSymbolicModel:
             responses |= {k: replace(one, program=programs[k][1]) for k, one in zip(group, found, strict=True)}
         self.stage_seconds["execute"] += time.perf_counter() - start
         return [responses[k] for k in range(len(batch))]
+
+    def predict_columns(self, batch: Sequence[Prompt]) -> AnswerColumns:
+        """The answers that `predict` gives, many at a time and nothing besides."""
+        if any(prompt.scene_text or _explain_unsupported(prompt) for prompt in batch):
+            raise ValueError("columns are of questions about one image each, and nothing told")
+        programs = [program for program, _ in self._find_programs(batch)]
+        places = self._locate_scenes(batch)
+        groups: dict[int, list[int]] = {}
+        for k, (held, _) in enumerate(places):
+            groups.setdefault(id(held), []).append(k)
+        numbers: dict[Any, int] = {None: 0}
+        codes, confidence = np.zeros(len(batch), np.int64), np.full(len(batch), np.nan)
+        start = time.perf_counter()
+        for group in groups.values():
+            rows = np.array([places[k][1] for k in group], np.int64)
+            found = self.executor.answer([programs[k] for k in group], places[group[0]][0], rows)  # type: ignore[arg-type]
+            codes[group] = _number_answers(found, numbers)
+            if isinstance(found, SoftAnswers):
+                confidence[group] = found.confidence.clip(0.0, 1.0)
+        self.stage_seconds["execute"] += time.perf_counter() - start
+        return AnswerColumns(tuple(key and key[1] for key in numbers), codes, confidence)
 
     def predict_from_objects(self, batch: Sequence[Prompt]) -> list[Response]:
         """With the true objects in place of parsed ones: relations are still found by the model's own rule."""
@@ -207,7 +267,7 @@ class NeuroSymbolicModel:
         scenes = list({id(p.scenes[0]): p.scenes[0] for p in prompts if p.scene_text}.values())
         row_of = {id(scene): row for row, scene in enumerate(scenes)}
         known: Any = pack_scenes(scenes) if scenes else None
-        if scenes and self._execute_known is None:
+        if scenes and self.executor.answer_known is None:
             known = build_certain_posterior(known)
         found: list[SceneRow] = [
             (known, row_of[id(p.scenes[0])]) if p.scene_text else self._seen[p.pictures[0].id][:2] for p in prompts
@@ -224,10 +284,8 @@ class NeuroSymbolicModel:
         self, programs: Sequence[Program], scenes: ScenePosterior | SceneTable, rows: Sequence[int]
     ) -> list[Response]:
         """Together; where one of the programs is not covered, each by itself."""
-        execute: Any = self._execute if isinstance(scenes, ScenePosterior) else self._execute_known
         try:
-            responses: list[Response] = execute(programs, scenes, rows)
-            return responses
+            return self.executor.execute(programs, scenes, rows)
         except ProgramError as error:
             if len(programs) == 1:
                 return [Response(status="undefined", reason=str(error))]
@@ -248,12 +306,23 @@ def _explain_unsupported(prompt: Prompt) -> str:
     return ""
 
 
-def make_response(answer: Any, confidence: float) -> Response:
-    """A response with its confidence, if that is a number."""
-    return Response(answer=answer, confidence=None if math.isnan(confidence) else min(1.0, max(0.0, confidence)))
+def _number_answers(found: Answers, numbers: dict[Any, int]) -> list[int]:
+    """[program] the number of its answer among those met so far; numbers are by type and answer."""
+    undefined = found.reason.astype(np.bool_) if isinstance(found, PackedAnswers) else np.zeros(len(found), np.bool_)
+    known: dict[tuple[int, int], int] = {}
+    made = []
+    for i, key in enumerate(zip(found.value.tolist(), found.kinds.number.tolist(), strict=True)):
+        if undefined[i]:
+            made.append(0)
+            continue
+        if key not in known:
+            answer = found[i]
+            known[key] = numbers.setdefault((type(answer), answer), len(numbers))
+        made.append(known[key])
+    return made
 
 
-def make_traits(model: str, adaptation: Adaptation | None = None) -> ModelTraits:
+def make_traits(model: str) -> ModelTraits:
     """What the file of a neuro-symbolic model says of it: alone with the weights that are shipped, or NAME:FOLDER."""
     return ModelTraits(
         target=f"{model} or {model}:FOLDER",
@@ -261,17 +330,18 @@ def make_traits(model: str, adaptation: Adaptation | None = None) -> ModelTraits
         answers_blind=False,
         most_images=1,
         takes_actions=False,
-        adaptation=adaptation,
+        adaptations=tuple(ADAPTATIONS),
+        adaptation_version=ADAPTATION_VERSION,
+        positions=tuple(POSITIONS),
         trainable=NeuroSymbolicTraining(),
     )
 
 
-def describe_weights(model: str, target: str, schema: Schema) -> dict[str, Any]:
-    """What a run's spec says of the weights that a model string names."""
+def describe_model(model: str, target: str, options: ModelOptions, schema: Schema) -> dict[str, Any]:
+    """What a run's spec says of the weights that a model string names, and of where things stand."""
     trained = find_trained_model(model, target, schema)
-    training = trained.describe_training()
-    known = {"weights": trained.id(), "trained_on": trained.trained_on}
-    return known | ({TRAINING_FIELD: training} if training else {})
+    trained.find_relation(options.positions)
+    return trained.describe_weights() | {"positions": options.positions}
 
 
 def load_named_parsers(model: str, target: str, setting: ModelSetting) -> NsvqaParsers:

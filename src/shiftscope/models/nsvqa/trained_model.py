@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...errors import UserError
+from ...errors import UserError, unknown
 from ...geometry.camera import check_size
 from ...lang.posterior_calibration import Calibration, SpatialLikelihood
 from ...trained_folder import WRONG, TrainedFolder, read_schema
@@ -13,6 +13,9 @@ from ...trained_folder import WRONG, TrainedFolder, read_schema
 SCENE_PARSER, QUESTION_PARSER = "scene_parser", "question_parser"
 PARSERS = {SCENE_PARSER: "scene", QUESTION_PARSER: "questions"}  # and what `train --only` calls each
 SHIPPED = Path(__file__).parent / "weights"
+# Where things stand: their box centres, by the paper's constants; box centres, by what was fitted on validation
+# scenes; or predicted on the ground, fitted likewise. And the figure in model.json that is used.
+POSITIONS = {"boxes": "", "fitted": "centres", "predicted": "spatial"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +24,7 @@ class TrainedModel(TrainedFolder):
 
     KIND: ClassVar[str] = "neuro_symbolic"
     PARTS: ClassVar[Mapping[str, str]] = PARSERS
-    FIGURES: ClassVar[tuple[str, ...]] = ("calibration", "spatial")
+    FIGURES: ClassVar[tuple[str, ...]] = ("calibration", "spatial", "centres")
 
     SHIPPED: ClassVar[Path | None] = SHIPPED
 
@@ -38,8 +41,8 @@ class TrainedModel(TrainedFolder):
                     f"its calibration has not one temperature for each attribute of {schema.name}, or not one "
                     "share for each value"
                 )
-            if spatial is not None:
-                SpatialLikelihood.from_json(spatial)
+            for learned in filter(None, (spatial, about.get("centres"))):
+                SpatialLikelihood.from_json(learned)
         except UserError as error:
             return str(error)
         except WRONG as error:
@@ -50,11 +53,16 @@ class TrainedModel(TrainedFolder):
     def calibration(self) -> Calibration:
         return Calibration.from_json(self.about["calibration"])
 
-    @property
-    def spatial(self) -> SpatialLikelihood | None:
-        """Nothing where the validation scenes had no two objects to learn from."""
-        kept = self.about.get("spatial")
-        return SpatialLikelihood.from_json(kept) if kept else None
+    def find_relation(self, positions: str) -> SpatialLikelihood | None:
+        """How relations are told from these positions; None: by the paper's rule, from box centres."""
+        if positions not in POSITIONS:
+            raise unknown("way to tell positions", positions, POSITIONS)
+        figure = POSITIONS[positions]
+        if not figure:
+            return None
+        if not self.about.get(figure):  # older, or the validation scenes had no two objects to learn from
+            raise UserError(f"{self.folder} has learned no relations from {positions}; train it again, or use boxes")
+        return SpatialLikelihood.from_json(self.about[figure])
 
 
 def _is_size(size: Any, seen: bool) -> bool:

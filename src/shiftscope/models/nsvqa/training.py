@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import trainable
-from ...lang.posterior_calibration import Calibration, fit_spatial_likelihood
+from ...errors import UserError
+from ...lang.posterior_calibration import CENTRES, Calibration, fit_spatial_likelihood
 from ...lang.program import Program
 from ...lang.scene_posterior import ScenePosterior, concatenate_posteriors, match_to_truth
 from ...question import Question
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 MEASURED = 8192  # questions parsed together on a GPU, where the steps cost the same for one and for many
 CPU_IMAGES, GPU_IMAGES = 64, 256  # images parsed together for the calibration
 
+PLAIN = {"questions": "plain"}  # as `train --set` says it
+
 TextProgram = tuple[str, Program]
 
 
@@ -37,7 +42,8 @@ class SceneParserStage(TrainStage):
 
     name, word = SCENE_PARSER, PARSERS[SCENE_PARSER]
     supervision = frozenset((trainable.IMAGES, trainable.SCENES))
-    figures = ("calibration", "spatial")
+    figures = ("calibration", "spatial", "centres")
+    captured = True
     recipe = TrainRecipe(epochs=20, batch=128, lr=3e-3, weight_decay=0.02, warmup=0.1)  # for some 20,000 images
 
     def describe(self, schema: Schema) -> dict[str, Any]:
@@ -78,7 +84,7 @@ class SceneParserStage(TrainStage):
         return measure(module, batch)
 
     def finish(self, module: Any, val: SplitData, device: str, tell: ProgressCallback) -> dict[str, Any]:
-        """`calibration` and `spatial` as model.json keeps them; null where the validation split teaches nothing.
+        """The stage's `figures` as model.json keeps them; null where the validation split teaches nothing.
 
         Of several processes each does this on its own share of the split; the first one's is kept.
         """
@@ -100,8 +106,9 @@ class SceneParserStage(TrainStage):
         found = match_to_truth(posterior, truth)
         calibration = Calibration.fit(posterior, truth, found)
         pairs = bool(((found.objects >= 0).sum(1) > 1).any())
-        spatial = fit_spatial_likelihood(posterior, truth, found.objects).to_json() if pairs else None
-        return {"calibration": calibration.to_json(), "spatial": spatial}
+        fit = partial(fit_spatial_likelihood, posterior, truth, found.objects)
+        relations = {"spatial": fit().to_json(), "centres": fit(CENTRES).to_json()} if pairs else {}
+        return {"calibration": calibration.to_json(), "spatial": None, "centres": None} | relations
 
 
 class QuestionParserStage(TrainStage):
@@ -110,11 +117,13 @@ class QuestionParserStage(TrainStage):
     name, word = QUESTION_PARSER, PARSERS[QUESTION_PARSER]
     supervision = frozenset((PROGRAMS,))
     check = 4000
-    learns_vocabulary = True
+    learns_vocabulary = captured = True
     recipe = TrainRecipe(epochs=10, batch=1024, lr=4e-3, weight_decay=0.01, warmup=0.1, ema=0.995, clip=1.0)
 
+    varied: Mapping[str, Any] = {}  # shares of questions that get more or less in them, where not the usual ones
+
     def describe(self, schema: Schema) -> dict[str, Any]:
-        return {"config": QuestionParserConfig.list_default_sizes(), "checked": self.check}
+        return {"config": {**QuestionParserConfig.list_default_sizes(), **self.varied}, "checked": self.check}
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> list[TextProgram]:
         return [(q.text, q.program) for q in questions if q.program is not None]
@@ -124,7 +133,7 @@ class QuestionParserStage(TrainStage):
         pairs: Sequence[TextProgram] = train.supervision[self.name]
         if gather is not None:
             pairs = gather(_select_covering(pairs))
-        return QuestionParserConfig(ParserVocabulary.learn(pairs, schema))
+        return replace(QuestionParserConfig(ParserVocabulary.learn(pairs, schema)), **self.varied)
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
         return QuestionParserConfig.from_json(data)
@@ -154,12 +163,29 @@ class QuestionParserStage(TrainStage):
         return MEASURED if device != "cpu" else None
 
 
+class PlainQuestionParserStage(QuestionParserStage):
+    """Learns from the questions as they are: none is enriched or stripped."""
+
+    varied: Mapping[str, Any] = {"enriched": 0.0, "stripped": 0.0}
+
+
 class NeuroSymbolicTraining(trainable.Trainable):
     """One folder serves nsvqa, p_nsvqa and p_nsvqa_exact: they differ in how programs are executed."""
 
-    stages = (SceneParserStage(), QuestionParserStage())
+    stages: tuple[TrainStage, ...] = (SceneParserStage(), QuestionParserStage())
     folder = TrainedModel
     requires = ("torch", "transformers", "accelerate", "safetensors", "scipy")
+
+    def configure(self, settings: Mapping[str, str]) -> NeuroSymbolicTraining:
+        """`questions=plain` trains the question parser without the enriched and stripped questions."""
+        if not settings:
+            return self
+        if dict(settings) != PLAIN:
+            name, value = next(item for item in settings.items() if item not in PLAIN.items())
+            raise UserError(f"no setting {name}={value} of the neuro-symbolic models; there is questions=plain")
+        made = NeuroSymbolicTraining()
+        made.stages = (SceneParserStage(), PlainQuestionParserStage())
+        return made
 
 
 class ImageExamples:

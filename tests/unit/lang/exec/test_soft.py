@@ -67,12 +67,12 @@ def last(text: str, rules: SoftRules = PAPER):
         ("exclude(scene(), color=red)", (0.1, 0.8, 0)),
         ("filter(filter(scene(), color=red), size=small)", (0.72, 0.02, 0)),
         ("unique(filter(scene(), color=red))", (0.9, 0, 0)),
-        ("relate(unique(filter(scene(), color=red)), right)", (0, 0.9 * SIDEWAYS, 0)),
-        ("relate(unique(filter(scene(), color=red)), left)", (0, 0.9 * WRONG_WAY, 0)),
-        ("relate(unique(filter(scene(), color=red)), front)", (0, 0.9 / (1 + np.exp(-0.4)), 0)),
+        ("relate(unique(filter(scene(), color=red)), right)", (0, SIDEWAYS, 0)),
+        ("relate(unique(filter(scene(), color=red)), left)", (0, WRONG_WAY, 0)),
+        ("relate(unique(filter(scene(), color=red)), front)", (0, 1 / (1 + np.exp(-0.4)), 0)),
         ("related(filter(scene(), color=red), right)", (0.2 * WRONG_WAY, 0.9 * SIDEWAYS, 0)),
         ("related(filter(scene(), color=red), right, object)", (0.2 * SIDEWAYS, 0.9 * WRONG_WAY, 0)),
-        ("same(unique(filter(scene(), color=red)), size)", (0, 0.9 * 0.26 / np.sqrt(0.68 * 0.82), 0)),
+        ("same(unique(filter(scene(), color=red)), size)", (0, 0.26 / np.sqrt(0.68 * 0.82), 0)),
         ("intersect(filter(scene(), color=red), filter(scene(), size=small))", (0.72, 0.02, 0)),
         ("union(filter(scene(), color=red), filter(scene(), size=small))", (0.98, 0.28, 0)),
         ("parts(filter(scene(), color=red))", (0.9, 0.9, 0, 0)),
@@ -121,8 +121,10 @@ def test_an_answer_by_its_rule(text, value, belief):
 def test_numbers_of_the_rules_are_chosen():
     text = "relate(unique(filter(scene(), color=red)), right)"
     sharp = 1 / (1 + np.exp(-0.1 * 100))
-    assert last(text, SoftRules(a=0, b=0.1)).members[1] == pytest.approx(0.9 * sharp)
-    assert last(text, SoftRules(chain=False)).members[1] == pytest.approx(SIDEWAYS)
+    assert last(text, SoftRules(a=0, b=0.1)).members[1] == pytest.approx(sharp)
+    assert last(text, SoftRules(referent=True)).members[1] == pytest.approx(0.9 * SIDEWAYS)
+    alike = "same(unique(filter(scene(), color=red)), size)"
+    assert last(alike, SoftRules(referent=True)).members[1] == pytest.approx(0.9 * last(alike).members[1])
     assert last("count(scene())", SoftRules(detected=0.7)).value == 1
     assert last("count(filter(scene(), color=blue))", SoftRules(threshold=0.4)).value == 1
 

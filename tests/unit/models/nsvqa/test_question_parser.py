@@ -345,22 +345,20 @@ def test_enriching_puts_adjectives_in_their_order():
     assert found["is there a green truck ?"] == QUESTIONS[6][1]
 
 
-def test_packing_is_that_of_torch():
-    """Values and gradients; whether the host knows the lengths or has to ask."""
+def test_both_ways_of_reading_are_those_of_torch():
+    """Values and gradients are those of its packed sequences; tables may be wider than their texts."""
+    parser = made().eval()
     generator = torch.Generator().manual_seed(0)
     lengths = torch.tensor([3, 7, 1, 7, 4])
     seen = torch.arange(9) < lengths[:, None]
-    table = torch.randn(5, 9, 6, generator=generator, requires_grad=True)
-    network = torch.nn.GRU(6, 4, num_layers=2, bidirectional=True, batch_first=True)
+    table = torch.randn(5, 9, parser.config.width, generator=generator, requires_grad=True)
     run = rnn.pack_padded_sequence(table, lengths, batch_first=True, enforce_sorted=False)
-    wanted, _ = rnn.pad_packed_sequence(network(run)[0], batch_first=True, total_length=9)
+    wanted, _ = rnn.pad_packed_sequence(parser.reader(run)[0], batch_first=True, total_length=9)
     weight = torch.randn(wanted.shape, generator=generator)
     slope = torch.autograd.grad((wanted * weight).sum(), table)[0]
-    for known in (lengths, None):
-        packing = network_module.TextPacking.from_mask(seen, known)
-        found = packing.unpack(network(packing.pack(table))[0])
-        assert torch.allclose(found, wanted, atol=1e-6) and not found[~seen].any()
-        assert torch.allclose(torch.autograd.grad((found * weight).sum(), table)[0], slope, atol=1e-6)
+    found = parser._read_both_ways(table, seen)
+    assert torch.allclose(found, wanted, atol=1e-6) and not found[~seen].any()
+    assert torch.allclose(torch.autograd.grad((found * weight).sum(), table)[0], slope, atol=1e-6)
 
 
 @pytest.mark.parametrize("together", [1, 3])

@@ -325,10 +325,12 @@ def test_a_parser_is_attuned_where_that_makes_it_surer_of_as_many_things(monkeyp
     monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.parse_all", looked)
     monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.measure_uncertainty", lambda told: told)
     monkeypatch.setattr(
-        "shiftscope.models.nsvqa.scene_parser.adapt.correct_priors", lambda *given: expected.append(given) or "used"
+        "shiftscope.models.nsvqa.scene_parser.adapt.correct_priors",
+        lambda *given: expected.append(given) or ("used", ("part priors",)),
     )
     calibration = uneven(1.0)
-    assert adapt.adapt_parser(module, images, calibration) == ("used", kept)
+    told = ("norm", "part priors") if kept else ("part priors",)
+    assert adapt.adapt_parser(module, images, calibration) == ("used", told)
     ((one, believed, same),) = expected
     assert (one is not module) == kept and same is calibration
     assert believed == ((doubted, found) if kept else (0.5, 100))  # of the very parser that is then shifted
@@ -348,7 +350,7 @@ def uneven(temperature):
 
 def test_with_nothing_to_see_a_parser_stays_as_it_is():
     module = network.SceneParser(tiny()).eval()
-    assert adapt.adapt_parser(module, some_images(0), uneven(1.0)) == (module, False)
+    assert adapt.adapt_parser(module, some_images(0), uneven(1.0)) == (module, ())
 
 
 def finds(module):
@@ -372,7 +374,8 @@ def test_calibrated_beliefs_are_weighed_by_how_much_likelier_values_seem_to_be(m
     module, images = finds(network.SceneParser(tiny()).eval()), some_images(40)
     calibration = replace(uneven(temperature), exists=(1.7, -0.6), part_exists=(1.3, -0.1))
     found = half_there(adapt.parse_all(module, images))
-    used = adapt.correct_priors(module, found, calibration)
+    used, kept = adapt.correct_priors(module, found, calibration)
+    assert kept == ("object priors", "part priors")
     before, after = (calibration.apply(half_there(adapt.parse_all(one, images))) for one in (module, used))
     own = [a.name for a in SUPERCLEVR.part_attributes].index
     sorts = [
@@ -400,7 +403,8 @@ def test_what_does_not_make_much_surer_is_not_expected(monkeypatch, objects, par
     monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.LEAST", 1)
     monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.mean_entropy", lambda attributes: next(told))
     module, calibration = finds(network.SceneParser(tiny()).eval()), uneven(1.0)
-    made = adapt.correct_priors(module, adapt.parse_all(module, some_images(8)), calibration)
+    made, kept = adapt.correct_priors(module, adapt.parse_all(module, some_images(8)), calibration)
+    assert kept == tuple(n for n, x in (("object priors", objects), ("part priors", parts)) if x < 0.9)
     moved = [
         not torch.equal(one.attributes[0].bias, other.attributes[0].bias)
         for one, other in ((module.object, made.object), (module.part, made.part))
@@ -413,7 +417,7 @@ def test_of_a_few_things_nothing_is_told(monkeypatch, least):
     monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.MUCH_SURER", 10.0)
     monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.LEAST", least)
     module = finds(network.SceneParser(tiny()).eval())
-    made = adapt.correct_priors(module, adapt.parse_all(module, some_images(2)), uneven(1.0))
+    made, _ = adapt.correct_priors(module, adapt.parse_all(module, some_images(2)), uneven(1.0))
     old, new = (one.object.attributes[0].bias for one in (module, made))
     assert torch.equal(old, new) == (least > 1)
 
@@ -421,7 +425,8 @@ def test_of_a_few_things_nothing_is_told(monkeypatch, least):
 def test_a_parser_that_finds_nothing_or_learned_no_shares_expects_what_it_did():
     module, images = network.SceneParser(tiny()).eval(), some_images(3)
     for calibration in (uneven(1.0), Calibration.identity(SUPERCLEVR)):
-        made = adapt.correct_priors(module, adapt.parse_all(module, images), calibration)
+        made, kept = adapt.correct_priors(module, adapt.parse_all(module, images), calibration)
+        assert kept == ()
         for (name, old), (_, new) in zip(module.named_parameters(), made.named_parameters(), strict=True):
             assert torch.equal(old, new), name
 

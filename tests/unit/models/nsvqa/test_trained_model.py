@@ -45,7 +45,7 @@ def test_shipped_weights_are_whole_and_small():
     shipped = read_trained_model(FOLDER)
     assert shipped.schema == SCHEMA and shipped.size == (480, 320) and shipped.trained_on == "default"
     assert sum(len(shipped.read_bytes(part)) for part in PARSERS) < 12e6  # which also compares the hashes
-    assert shipped.spatial is not None
+    assert shipped.find_relation("predicted") is not None and shipped.find_relation("boxes") is None
     assert shipped.calibration.matches_schema(SCHEMA)
     assert {path.name for path in FOLDER.iterdir()} == {MODEL_FILE, *(f"{part}.safetensors" for part in PARSERS)}
 
@@ -223,4 +223,5 @@ def test_two_trainings_make_one_model(tmp_path):
     assert {part: made.read_bytes(part) for part in PARSERS} == {part: shipped.read_bytes(part) for part in PARSERS}
     assert made.about == shipped.about  # neither's command nor spec made it
     assert made.id() == shipped.id() == read_trained_model(tmp_path / "joined").id()
-    assert made.calibration == shipped.calibration and made.spatial == shipped.spatial
+    assert made.calibration == shipped.calibration
+    assert made.find_relation("predicted") == shipped.find_relation("predicted")

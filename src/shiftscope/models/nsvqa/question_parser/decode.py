@@ -84,7 +84,7 @@ def measure(module: QuestionParser, batch: QuestionParserBatch) -> Counts:
         counts["varied"] = (sum(_count_exact(module, part) for part in parts), len(batch))
     true = batch.tokens[:, 1:]
     counted = true != PAD
-    right = (module(batch.words, batch.tokens[:, :-1], batch.lengths[:, 0]).argmax(-1) == true) & counted
+    right = (module(batch.words, batch.tokens[:, :-1]).argmax(-1) == true) & counted
     return counts | {"token": (int(right.sum()), int(counted.sum()))}
 
 

@@ -56,7 +56,7 @@ class QuestionParserBatch:
 
     words: Tensor  # [question, word] int64
     tokens: Tensor  # [question, token] int64
-    lengths: Tensor  # [question, 2] of words and tokens; on the host, which would else wait for the device
+    lengths: Tensor  # [question, 2] of words and tokens; on the host, to choose widths by and nothing else
 
     @classmethod
     def from_encoded(cls, words: Ids, tokens: Ids, device: str | torch.device = "cpu") -> Self:
@@ -73,15 +73,16 @@ class QuestionParserBatch:
         here = rows.to(self.words.device, non_blocking=True)
         return QuestionParserBatch(self.words[here], self.tokens[here], self.lengths[rows]).trim()
 
-    def trim(self) -> "QuestionParserBatch":
-        words, tokens = self.lengths.amax(0).tolist()
-        return QuestionParserBatch(self.words[:, :words].long(), self.tokens[:, :tokens].long(), self.lengths)
+    def trim(self, step: int = 1) -> "QuestionParserBatch":
+        """As narrow as the longest question lets it be, or the next multiple of the step."""
+        words, tokens = (-(-wide // step) * step for wide in self.lengths.amax(0).tolist())
+        return QuestionParserBatch(_cut(self.words, words), _cut(self.tokens, tokens), self.lengths)
 
-    def split(self, size: int) -> list["QuestionParserBatch"]:
+    def split(self, size: int, step: int = 1) -> list["QuestionParserBatch"]:
         """Batches of so many questions each, one after another."""
         tables = (self.words, self.tokens, self.lengths)
         parts = zip(*(torch.split(t, size) for t in tables), strict=True)
-        return [QuestionParserBatch(*some).trim() for some in parts]
+        return [QuestionParserBatch(*some).trim(step) for some in parts]
 
     def sort(self) -> "QuestionParserBatch":
         """By length: questions that have become long stand together."""
@@ -96,9 +97,14 @@ class QuestionParserBatch:
         return QuestionParserBatch(words, tokens, lengths).trim()
 
 
+def _cut(table: Tensor, wide: int) -> Tensor:
+    """The table, made as wide as that."""
+    return functional.pad(table[:, :wide].long(), (0, max(0, wide - table.shape[1])), value=PAD)
+
+
 def compute_loss(module: QuestionParser, batch: QuestionParserBatch) -> tuple[Tensor, dict[str, Tensor]]:
     """The mean over tokens, and the share of tokens whose likeliest value is right."""
-    scores = module(batch.words, batch.tokens[:, :-1], batch.lengths[:, 0])
+    scores = module(batch.words, batch.tokens[:, :-1])
     true = batch.tokens[:, 1:]
     mean = functional.cross_entropy(scores.flatten(0, 1).float(), true.flatten(), ignore_index=PAD)
     counted = true != PAD
@@ -111,6 +117,7 @@ def compute_loss(module: QuestionParser, batch: QuestionParserBatch) -> tuple[Te
 
 SORTED_BATCHES = 32  # batches that are sorted by length together
 TOGETHER = 32  # batches that a GPU varies at once; a processor gains nothing by it
+STEP = 8  # words and tokens: tables of a GPU are as wide as a multiple of it, for each width is captured apart
 SEEDS = 1 << 62
 
 
@@ -139,7 +146,7 @@ class QuestionEpoch:
         self.table, self.rows, self.vary = table, rows, vary
         self._seeds = random.integers(SEEDS, size=len(rows)).tolist()
         self._number = {int(some[0]): k for k, some in enumerate(rows)}  # a row is in one batch at most
-        self._together = 1 if table.words.device.type == "cpu" else TOGETHER
+        self._together, self._step = (1, 1) if table.words.device.type == "cpu" else (TOGETHER, STEP)
         self._start, self._made = 0, list[QuestionParserBatch]()
 
     def batch(self, rows: Tensor) -> QuestionParserBatch | None:
@@ -153,7 +160,7 @@ class QuestionEpoch:
             random = torch.Generator(self.table.words.device).manual_seed(self._seeds[start])
             questions = self.table.take(torch.from_numpy(np.concatenate(some)))
             varied = questions.augment(self.vary, random).sort()
-            made = varied.split(len(some[0]))
+            made = varied.split(len(some[0]), self._step)
             order = np.random.default_rng(self._seeds[start]).permutation(len(made))
             self._start, self._made = start, [made[i] for i in order]
         return self._made[k - start]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import PackedSequence
 
 from ....lang.op import BOOL, INT, VALUE, Type, fits
 from .tokens import AGAIN
@@ -43,40 +43,6 @@ def use_one_thread(device: torch.device) -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-class TextPacking(NamedTuple):
-    """Where each word of the one run that a recurrent network reads stands in a table of texts.
-
-    The same as torch's own packing, which takes a kernel for each length, and many more to learn through it.
-    """
-
-    shape: torch.Size  # [text, word]
-    places: Tensor  # [packed word] in the table, counted row by row
-    sizes: Tensor  # [word] how many texts are so long; on the host
-
-    @classmethod
-    def from_mask(cls, seen: Tensor, lengths: Tensor | None = None) -> TextPacking:
-        """From where there are words, [text, word]. Lengths on the host spare it a wait for the device."""
-        many, wide = seen.shape
-        counts = seen.sum(1)
-        lengths = counts.cpu() if lengths is None else lengths
-        sizes = many - lengths.bincount().cumsum(0)[:-1]
-        order = counts.argsort(descending=True, stable=True)
-        held = seen[order].T.flatten()
-        place = (order * wide + torch.arange(wide, device=seen.device)[:, None]).flatten()
-        # What is not held goes to one more slot, the first, which is then left out.
-        slots = place.new_empty(int(sizes.sum()) + 1)
-        return cls(seen.shape, slots.scatter_(0, held.cumsum(0) * held, place)[1:], sizes)
-
-    def pack(self, table: Tensor) -> PackedSequence:
-        """[text, word, width] as one run."""
-        return PackedSequence(table.flatten(0, 1).index_select(0, self.places), self.sizes)
-
-    def unpack(self, run: PackedSequence) -> Tensor:
-        """The run as [text, word, width], 0 where there are no words."""
-        empty = run.data.new_zeros(self.shape.numel(), run.data.shape[-1])
-        return empty.index_copy(0, self.places, run.data).view(*self.shape, -1)
-
-
 class TableModule(nn.Module):
     """Tables over a vocabulary, as buffers: not learned, not saved."""
 
@@ -87,6 +53,26 @@ class TableModule(nn.Module):
     def register_tables(self, **tables: Tensor) -> None:
         for name, table in tables.items():
             self.register_buffer(name, table, persistent=False)
+
+
+def _run_ways(gru: nn.GRU, layer: int, given: tuple[Tensor, ...], start: Tensor) -> tuple[Tensor, ...]:
+    """A layer's states [question, step, width] for tables given, forth and, where there are two, back; start is
+    [way, question, width]."""
+    kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    weights = [[getattr(gru, f"{kind}_l{layer}{way}") for kind in kinds] for way in ("", "_reverse")[: len(given)]]
+    if given[0].is_cuda and torch.is_grad_enabled():
+        from .gru_scan import scan_gru
+
+        sums = [functional.linear(table, own[0], own[2]) for table, own in zip(given, weights, strict=True)]
+        inner, bias = (torch.stack([own[k] for own in weights]) for k in (1, 3))
+        states = scan_gru(torch.stack(sums).permute(2, 0, 1, 3), inner, bias, start)
+        return states.permute(1, 2, 0, 3).unbind()
+    with warnings.catch_warnings():  # one way's weights do not lie together: a GPU copies them, and says so
+        warnings.filterwarnings("ignore", "RNN module weights")
+        return tuple(
+            torch._VF.gru(table, start[k, None], weights[k], True, 1, 0.0, gru.training, False, True)[0]
+            for k, table in enumerate(given)
+        )
 
 
 ANSWER = Type("Answer")  # what a whole program gives
@@ -316,20 +302,35 @@ class QuestionParser(nn.Module):
         self.drop = nn.Dropout(config.dropout)
 
     @small_products()
-    def encode_words(self, words: Tensor, lengths: Tensor | None = None) -> QuestionEncoding:
-        """Words are [question, word]; padding stands behind them. Lengths lie on the host, where known."""
+    def encode_words(self, words: Tensor) -> QuestionEncoding:
+        """Words are [question, word]; padding stands behind them."""
         many, length = words.shape
         vectors = self.drop(functional.embedding(words, self.tables.embed_words()) * self.scale)
         seen = words != PAD
-        packing = TextPacking.from_mask(seen, lengths)
-        read = packing.unpack(self.reader(packing.pack(vectors))[0])
         # The word itself stays in sight: its terms are those of the token that it calls for.
-        read = read + vectors
+        read = self._read_both_ways(vectors, seen) + vectors
         if self.config.positions:
             read = read + self.places.at[:length]
         parts = self.keys(self.drop(read)).view(many, length, 2, self.config.heads, -1)
         keys, values = parts.permute(2, 0, 3, 1, 4)
         return QuestionEncoding(keys, values, seen[:, None, None])
+
+    def _read_both_ways(self, read: Tensor, seen: Tensor) -> Tensor:
+        """What the reader's two layers make of [question, word, width]; 0 where there are no words.
+
+        The way back begins at a question's last word. Packed sequences do the same, but what is launched then depends
+        on every length; here it depends on the table's shape alone.
+        """
+        places = torch.arange(seen.shape[1], device=seen.device)
+        turned = torch.where(seen, seen.sum(1, keepdim=True) - 1 - places, places)[..., None]
+        start = read.new_zeros(2, len(read), self.reader.hidden_size)
+        for layer in range(self.reader.num_layers):
+            if layer:
+                read = functional.dropout(read, self.reader.dropout, self.training)
+            both = (read, read.gather(1, turned.expand_as(read)))
+            forth, back = _run_ways(self.reader, layer, both, start)
+            read = torch.cat([forth, back.gather(1, turned.expand_as(back))], -1)
+        return read * seen[..., None]
 
     def start_state(self, memory: QuestionEncoding) -> State:
         """Before the first token."""
@@ -347,14 +348,14 @@ class QuestionParser(nn.Module):
         table = self.tables.embed_tokens() if table is None else table
         vectors = self.drop(functional.embedding(tokens, table) * self.scale)
         one, other = (part[None].to(vectors.dtype).contiguous() for part in state)
-        first, a = self.first(vectors, one)
+        (first,) = _run_ways(self.first, 0, (vectors,), one)
         found = self.look(first, memory)
-        second, b = self.second(self.drop(torch.cat([first, found], -1)), other)
+        (second,) = _run_ways(self.second, 0, (self.drop(torch.cat([first, found], -1)),), other)
         found = self.look_again(second, memory)
         output = self.say(self.drop(torch.cat([second, found], -1)))
-        return (output + found) @ table.T + self.bias, (a[0], b[0])
+        return (output + found) @ table.T + self.bias, (first[:, -1], second[:, -1])
 
-    def forward(self, words: Tensor, tokens: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def forward(self, words: Tensor, tokens: Tensor) -> Tensor:
         """Scores of what follows each token, [question, token, next token]."""
-        memory = self.encode_words(words, lengths)
+        memory = self.encode_words(words)
         return self.score_tokens(tokens, memory, self.start_state(memory))[0]

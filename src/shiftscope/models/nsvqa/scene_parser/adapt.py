@@ -27,40 +27,46 @@ MUCH_SURER = 0.9  # of the entropy, what may be left
 AttributePosterior = tuple[Any, Sequence[float], float]
 
 
-def correct_priors(module: SceneParser, posterior: ScenePosterior, calibration: Calibration) -> SceneParser:
-    """A copy that expects values as often as its posterior of images says; of objects, then of parts.
+def correct_priors(
+    module: SceneParser, posterior: ScenePosterior, calibration: Calibration
+) -> tuple[SceneParser, tuple[str, ...]]:
+    """A copy that expects values as often as its posterior of images says, and of what: objects, parts, or neither.
 
     Its scores are shifted so that calibrated probabilities come out weighed. What a part has from its object is
     read from the object's scores, and shifts with them.
     """
     corrected, calibrated = copy.deepcopy(module), calibration.apply(posterior)
+    kept = []
     if calibration.shares:
         objects = zip(calibrated.attributes, calibration.shares, calibration.temperatures, strict=True)
-        _shift_scores(corrected.object.attributes, calibrated.exists, tuple(objects))
+        if _shift_scores(corrected.object.attributes, calibrated.exists, tuple(objects)):
+            kept.append("object priors")
     if calibration.part_shares:
         shares, temperatures = calibration.part_shares, calibration.part_temperatures
         names = [a.name for a in module.config.schema.part_attributes]
         own = [names.index(a.name) for a in module.config.own_part_attributes]
         parts = tuple((calibrated.part_attributes[k], shares[k], temperatures[k]) for k in own)
-        _shift_scores(corrected.part.attributes, calibrated.part_exists, parts)
-    return corrected
+        if _shift_scores(corrected.part.attributes, calibrated.part_exists, parts):
+            kept.append("part priors")
+    return corrected, tuple(kept)
 
 
-def _shift_scores(heads: nn.ModuleList, exists: Any, attributes: Sequence[AttributePosterior]) -> None:
+def _shift_scores(heads: nn.ModuleList, exists: Any, attributes: Sequence[AttributePosterior]) -> bool:
     """Shift the scores of objects, or of parts, attribute by attribute, if that makes much surer of them."""
     there = exists > THERE
     if not attributes or there.sum() < LEAST:
-        return
+        return False
     weights = exists[there].astype(np.float64)
     before = [chances[there].astype(np.float64) for chances, _, _ in attributes]
     odds = [estimate_label_shift(p, weights, np.array(one[1])) for p, one in zip(before, attributes, strict=True)]
     after = [correct_prior(p, times) for p, times in zip(before, odds, strict=True)]
     if not mean_entropy(after) < MUCH_SURER * mean_entropy(before):
-        return
+        return False
     with torch.no_grad():
         for head, times, (_, _, temperature) in zip(heads, odds, attributes, strict=True):
             bias = cast(nn.Linear, head).bias
             bias.add_(torch.as_tensor(temperature * np.log(times), dtype=bias.dtype, device=bias.device))
+    return True
 
 
 def mean_entropy(attributes: Sequence[Floats]) -> float:
@@ -76,25 +82,23 @@ AS_MANY = 0.9  # of the objects, what must be found again: a parser that misses 
 
 
 def adapt_parser(
-    module: SceneParser, images: Tensor, calibration: Calibration, kind: str = "normalisation+label_shift"
-) -> tuple[SceneParser, bool]:
-    """A parser adapted to images [image, height, width, 3] of uint8, and whether its batch-norm statistics are.
-
-    `kind` names what is adapted; priors are corrected where that helps.
-    """
+    module: SceneParser, images: Tensor, calibration: Calibration, steps: Sequence[str] = ("norm", "prior")
+) -> tuple[SceneParser, tuple[str, ...]]:
+    """A parser adapted to images [image, height, width, 3] of uint8, and what was kept of these steps."""
+    kept: tuple[str, ...] = ()
     if not len(images):
-        return module, False
-    kinds = kind.split("+")
-    found, adapted = parse_all(module, images), False
-    if "normalisation" in kinds:
+        return module, kept
+    found = parse_all(module, images)
+    if "norm" in steps:
         other = adapt_normalisation(module, images)
         again = parse_all(other, images)
         (entropy, count), (entropy_now, count_now) = measure_uncertainty(found), measure_uncertainty(again)
         if entropy_now < SURER * entropy and count_now >= AS_MANY * count:
-            module, found, adapted = other, again, True
-    if "label_shift" in kinds:
-        module = correct_priors(module, found, calibration)
-    return module, adapted
+            module, found, kept = other, again, ("norm",)
+    if "prior" in steps:
+        corrected, priors = correct_priors(module, found, calibration)
+        module, kept = corrected if priors else module, (*kept, *priors)
+    return module, kept
 
 
 def adapt_normalisation(module: SceneParser, images: Tensor) -> SceneParser:

@@ -47,14 +47,19 @@ def box_iou(boxes: Tensor, others: Tensor, *, general: bool = False) -> Tensor:
     """Intersection over union; `general` goes below 0 as boxes part, so that those apart attract."""
     near = torch.maximum(boxes[..., :2], others[..., :2])
     far = torch.minimum(box_far_corners(boxes), box_far_corners(others))
-    both = (far - near).clamp(min=0).prod(-1)
-    either = (boxes[..., 2:].prod(-1) + others[..., 2:].prod(-1) - both).clamp(min=1e-6)
+    both = _multiply_sides((far - near).clamp(min=0))
+    either = (_multiply_sides(boxes[..., 2:]) + _multiply_sides(others[..., 2:]) - both).clamp(min=1e-6)
     if not general:
         return both / either
     low = torch.minimum(boxes[..., :2], others[..., :2])
     high = torch.maximum(box_far_corners(boxes), box_far_corners(others))
-    hull = (high - low).prod(-1).clamp(min=1e-6)
+    hull = _multiply_sides(high - low).clamp(min=1e-6)
     return both / either - (hull - either) / hull
+
+
+def _multiply_sides(sides: Tensor) -> Tensor:
+    """Areas; `prod` would make its backward pass wait to see whether anything is 0."""
+    return sides[..., 0] * sides[..., 1]
 
 
 def spread_points(boxes: Tensor, count: int) -> Tensor:
@@ -118,8 +123,8 @@ class SceneParserOutput:
     part_attributes: tuple[Tensor, ...]  # for each of Config.own_part_attributes [image, part, value]
 
 
-class SceneParser(nn.Module):
-    """`forward(images)` reads images; random weights until it is trained or loaded."""
+class FeaturePyramid(nn.Module):
+    """A residual network whose deeper maps are handed down to the finer ones."""
 
     def __init__(self, config: SceneParserConfig) -> None:
         from transformers import ResNetBackbone, ResNetConfig
@@ -137,6 +142,22 @@ class SceneParser(nn.Module):
         self.narrow = _build_conv(coarse, fine, 1)
         self.at_16, self.at_8 = _build_conv(coarse, coarse, 3), _build_conv(coarse, coarse, 3)
         self.at_4 = _build_conv(fine, fine, 3)
+
+    def extract_pyramid(self, pixels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The maps at strides 4, 8 and 16."""
+        c2, c3, c4, c5 = self.backbone(pixels).feature_maps
+        p4 = self.at_16(self.from_c4(c4) + _upsample(self.from_c5(c5)))
+        p3 = self.at_8(self.from_c3(c3) + _upsample(p4))
+        p2 = self.at_4(self.from_c2(c2) + _upsample(self.narrow(p3)))
+        return p2, p3, p4
+
+
+class SceneParser(FeaturePyramid):
+    """`forward(images)` reads images; random weights until it is trained or loaded."""
+
+    def __init__(self, config: SceneParserConfig) -> None:
+        super().__init__(config)
+        coarse, fine = config.coarse, config.fine
         self.before_heat, self.heat = _build_conv(coarse, coarse // 2, 3), _build_map_head(coarse // 2, 1)
         self.point = _build_dense(coarse, coarse, 4)
         self.object = ObjectHead(config)
@@ -147,12 +168,18 @@ class SceneParser(nn.Module):
 
     def forward(self, images: Tensor, seats: QueryLocations | None = None) -> SceneParserOutput:
         """Read images [image, height, width, 3] of uint8, at the peaks of the maps or at the seats given."""
-        pixels, size = _normalise_pixels(images)
-        fine, coarse = self._extract_features(pixels)
+        pixels, size = normalise_pixels(images)
+        fine, coarse, _ = self.extract_pyramid(pixels)
+        return self.read_maps(pixels, size, fine, coarse, seats)
+
+    def read_maps(
+        self, pixels: Tensor, size: tuple[int, int], fine: Tensor, coarse: Tensor, seats: QueryLocations | None = None
+    ) -> SceneParserOutput:
+        """The same of images whose maps at strides 4 and 8 are known."""
         around = self.before_heat(coarse)
         fine, coarse = fine.float(), coarse.float()
         parted = len(self.config.schema.part_attributes) > 0
-        with torch.autocast(images.device.type, enabled=False):
+        with torch.autocast(pixels.device.type, enabled=False):
             heat = self.heat(around.float())
             part_heat = self.part_heat(fine) if parted else heat[:, :0]
         scores = part_scores = None
@@ -182,14 +209,6 @@ class SceneParser(nn.Module):
         part_attributes = self.part(pixels, fine, coarse, seats, known) if parted else ()
         peaks = (heat, part_heat, seats, scores, part_scores)
         return SceneParserOutput(size, *peaks, boxes, part_boxes, pointed, places, attributes, part_attributes)
-
-    def _extract_features(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        """At strides 4 and 8, with what the deeper strides know handed down."""
-        c2, c3, c4, c5 = self.backbone(pixels).feature_maps
-        p4 = self.at_16(self.from_c4(c4) + _upsample(self.from_c5(c5)))
-        p3 = self.at_8(self.from_c3(c3) + _upsample(p4))
-        p2 = self.at_4(self.from_c2(c2) + _upsample(self.narrow(p3)))
-        return p2, p3
 
 
 class PatchHead(nn.Module):
@@ -310,7 +329,7 @@ def find_nearest_object(pointed: Tensor, boxes: Tensor, there: Tensor) -> Tensor
     return away.masked_fill(~there[:, None], torch.inf).argmin(-1)
 
 
-def _normalise_pixels(images: Tensor) -> tuple[Tensor, tuple[int, int]]:
+def normalise_pixels(images: Tensor) -> tuple[Tensor, tuple[int, int]]:
     """[image, 3, height, width] around 0, padded on the right and below to whole cells; and the true size."""
     if images.ndim != 4 or images.shape[3] != 3 or images.dtype != torch.uint8:
         raise UserError(

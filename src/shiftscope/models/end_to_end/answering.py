@@ -1,0 +1,156 @@
+"""An answering model: a trained folder with one part, the answerer, and how it answers prompts."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...errors import UserError
+from ...model import IMAGES, TEXT, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
+from ...picture import Picture, stack
+from ...schema import Schema
+from ...shortcuts.concepts import tokenize_texts
+from ...trained_folder import LONGEST_ERROR, MODEL_FILE, WRONG, TrainedFolder
+from .questions import AnswererConfig, type_answer
+from .training import ANSWERER, AnswerStage, AnswerTraining
+
+CACHED_IMAGES = 512  # whose features are cached: questions about one come one after the other
+CPU_IMAGES, GPU_IMAGES = 16, 128  # images looked at together
+CPU_QUESTIONS, GPU_QUESTIONS = 64, 2048  # questions answered together
+NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedAnswerer(TrainedFolder):
+    """A network that answers; a model's own class says of which kind."""
+
+    PARTS: ClassVar[Mapping[str, str]] = {ANSWERER: ANSWERER}
+
+    @classmethod
+    def find_misfit(cls, about: Mapping[str, Any]) -> str:
+        try:
+            config = AnswererConfig.from_json(about[ANSWERER]["config"])
+        except WRONG:
+            return "the config of its answerer is not whole"
+        return "" if config.answers else "its answerer knows no answer"
+
+
+class AnsweringModel:
+    """Answers questions about images by a trained network, in batches."""
+
+    def __init__(self, trained: TrainedAnswerer, module: Any, device: str, sees: bool) -> None:
+        gpu = device.startswith("cuda")
+        self.trained, self.module, self.device = trained, module, device
+        self.config: AnswererConfig = module.config
+        self.reads = frozenset((TEXT, IMAGES)) if sees else frozenset((TEXT,))
+        self.batch = GPU_QUESTIONS if gpu else CPU_QUESTIONS
+        self._together = GPU_IMAGES if gpu else CPU_IMAGES
+        self._seen: OrderedDict[str, Any] = OrderedDict()  # features by the picture's id
+
+    def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        return {"model_id": {MODEL_FILE: self.trained.content()}}
+
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        why = [self._explain_unsupported(prompt) for prompt in batch]
+        left = [prompt for prompt, reason in zip(batch, why, strict=True) if not reason]
+        answers = iter(self._answer(left) if left else ())
+        return [Response(status="undefined", reason=reason) if reason else next(answers) for reason in why]
+
+    def _explain_unsupported(self, prompt: Prompt) -> str:
+        if prompt.question.action:
+            return "an action is told, and this model sees only what is shown"
+        if IMAGES in self.reads and len(prompt.pictures) != 1:
+            return f"{len(prompt.pictures)} images; this model looks at one" if prompt.pictures else "no image"
+        return ""
+
+    def _answer(self, prompts: Sequence[Prompt]) -> list[Response]:
+        import torch
+
+        from .network import AnswerBatch
+
+        prompts = list(prompts)
+        order = {p.pictures[0].id: p.pictures[0] for p in prompts} if IMAGES in self.reads else {}
+        place = {name: k for k, name in enumerate(order)}
+        words, lengths = self.config.encode_words(tokenize_texts([p.question.text for p in prompts]))
+        with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16, enabled=self.device.startswith("cuda")):
+            images = self._see(order) if order else None
+            rows = [place[p.pictures[0].id] for p in prompts] if order else []
+            found = self.module(
+                AnswerBatch(
+                    torch.from_numpy(words).long().to(self.device),
+                    torch.from_numpy(lengths).to(self.device),
+                    images,
+                    torch.tensor(rows, device=self.device) if order else None,
+                    max(Counter(rows).values(), default=1),
+                )
+            )
+            chances, best = found.float().softmax(-1).max(-1)
+        answers = [type_answer(self.config.answers[k]) for k in best.tolist()]
+        return [Response(answer=a, confidence=min(1.0, c)) for a, c in zip(answers, chances.tolist(), strict=True)]
+
+    def _see(self, pictures: Mapping[str, Picture]) -> Any:
+        """What the network computes once per image."""
+        import torch
+
+        new = [picture for name, picture in pictures.items() if name not in self._seen]
+        for start in range(0, len(new), self._together):
+            some = new[start : start + self._together]
+            found = self.module.encode_images(stack(some, self.device, self.trained.size))
+            self._seen |= {picture.id: row for picture, row in zip(some, found, strict=True)}
+        for name in pictures:
+            self._seen.move_to_end(name)
+        stacked = torch.stack([self._seen[name] for name in pictures])
+        while len(self._seen) > CACHED_IMAGES:
+            self._seen.popitem(last=False)
+        return stacked
+
+
+@dataclass(frozen=True, slots=True)
+class AnswererEntry:
+    """What a model's file gives the registry: `TRAITS`, `build` and `describe_run`."""
+
+    name: str
+    stage: AnswerStage
+    folder: type[TrainedAnswerer]
+
+    @property
+    def traits(self) -> ModelTraits:
+        training = AnswerTraining(self.stage)
+        training.folder = self.folder
+        sees = IMAGES in self.stage.supervision
+        return ModelTraits(
+            target=f"{self.name}:FOLDER",
+            reads=frozenset((TEXT, IMAGES)) if sees else frozenset((TEXT,)),
+            stored=True,
+            answers_blind=not sees,
+            most_images=1,
+            takes_actions=False,
+            trainable=training,
+        )
+
+    def describe_run(self, target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:
+        return self.folder.find(self.name, target, schema()).describe_weights()
+
+    def build(self, target: str, setting: ModelSetting) -> AnsweringModel:
+        """The trained model in a folder, on the device of the options or the best."""
+        trained, device = self.folder.find(self.name, target, setting.schema), setting.options.device
+        try:
+            import torch
+            import transformers  # noqa: F401
+        except ImportError as error:
+            raise UserError(f"{trained.folder} {NEEDS} ({error})") from None
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        if device.startswith("cuda") and not torch.cuda.is_available():
+            raise UserError("torch finds no GPU here; use --device cpu")
+        try:
+            built = self.stage.build(self.stage.read_config(trained.config(ANSWERER)), {})
+        except Exception as error:  # whatever a network says of sizes that cannot be
+            why = f"{type(error).__name__}: {' '.join(str(error).split())[:LONGEST_ERROR]}"
+            raise UserError(
+                f"{trained.folder}: the config of its answerer is damaged ({why}); {trained.remedy}"
+            ) from None
+        module = trained.load(ANSWERER, built).to(device)
+        return AnsweringModel(trained, module, device, IMAGES in self.stage.supervision)

@@ -1,0 +1,143 @@
+"""Questions with their answers, as such a model learns them: words and answers as numbers, the image of each.
+
+They are collected in the processes that make the data, as arrays, since there are hundreds of thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ...answer import Answer, spell
+from ...errors import UserError
+from ...question import Question
+from ...scene import Scene
+from ...schema import Schema
+from ...shortcuts.concepts import TokenizedTexts, tokenize_texts
+
+PAD, UNKNOWN, END = 0, 1, 2  # token ids; words follow
+FIRST_WORD = 3
+UNSEEN = -1  # the number of an answer that is not in the vocabulary: never right
+COUNTS = 10  # numbers up to this are answers of every schema
+PARTS_OP = "parts"  # a program with it asks about parts
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnsweredQuestions:
+    """Questions about some images; texts as in TokenizedTexts."""
+
+    texts: TokenizedTexts
+    answer_words: tuple[str, ...]  # each answer once, as `spell` writes it
+    answers: Ints  # [question] number in answer_words
+    images: Ints  # [question] number of its image
+    about_parts: npt.NDArray[np.bool_]  # [question]
+    image_count: int  # of all images, those without a question too
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @classmethod
+    def collect(cls, scenes: Sequence[Scene], questions: Sequence[Question]) -> Self:
+        """Those that have an answer; each must be about one image, as it is shown."""
+        place = {scene.id: k for k, scene in enumerate(scenes)}
+        kept = [q for q in questions if q.answer is not None]
+        for q in kept:
+            if len(q.scenes) != 1 or q.action:
+                what = f"about {len(q.scenes)} images" if len(q.scenes) != 1 else "told an action"
+                raise UserError(f"question {q.id} is {what}; this model learns from one image as it is shown")
+        answers = [spell(q.answer) for q in kept if q.answer is not None]
+        words = tuple(sorted(set(answers)))
+        number = {word: k for k, word in enumerate(words)}
+        return cls(
+            tokenize_texts([q.text for q in kept]),
+            words,
+            np.array([number[answer] for answer in answers], np.int64),
+            np.array([place[q.scenes[0]] for q in kept], np.int64),
+            np.array([q.program is not None and any(n.op == PARTS_OP for n in q.program.nodes) for q in kept], bool),
+            len(scenes),
+        )
+
+    @classmethod
+    def join(cls, pieces: Sequence[Self]) -> Self:
+        words = tuple(sorted({word for piece in pieces for word in piece.texts.vocabulary}))
+        answers = tuple(sorted({word for piece in pieces for word in piece.answer_words}))
+        lengths = np.concatenate([np.diff(piece.texts.at) for piece in pieces])
+        past = np.cumsum([0, *(piece.image_count for piece in pieces)])
+        return cls(
+            TokenizedTexts(
+                words,
+                np.concatenate([_renumber(p.texts.vocabulary, words)[p.texts.codes] for p in pieces]).astype(np.int32),
+                np.concatenate([[0], np.cumsum(lengths)]),
+            ),
+            answers,
+            np.concatenate([_renumber(p.answer_words, answers)[p.answers] for p in pieces]),
+            np.concatenate([piece.images + start for piece, start in zip(pieces, past[:-1], strict=True)]),
+            np.concatenate([piece.about_parts for piece in pieces]),
+            int(past[-1]),
+        )
+
+
+def _renumber(words: Sequence[str], known: Sequence[str]) -> Ints:
+    """[word] its number among the known ones, −1 where it is none."""
+    number = {word: k for k, word in enumerate(known)}
+    return np.array([number.get(word, UNSEEN) for word in words], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswererConfig:
+    """What a network is built from: its words and answers, its images and its sizes."""
+
+    words: tuple[str, ...]  # of questions, learned from training data
+    answers: tuple[str, ...]  # of the schema, and others that occur in training
+    image_size: tuple[int, int]  # width and height; (0, 0) where no image is seen
+    features: Mapping[str, Any]  # what sees images, as `image_features` describes it; empty for none
+    sizes: Mapping[str, float]  # the model's own
+
+    def to_json(self) -> dict[str, Any]:
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: list(v) if isinstance(v, tuple) else dict(v) for k, v in named.items()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        plain: dict[str, Any] = {f.name: data[f.name] for f in fields(cls)}
+        named: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()}
+        return cls(**named)
+
+    @property
+    def tokens(self) -> int:
+        """How many there are, words and others."""
+        return FIRST_WORD + len(self.words)
+
+    def encode_words(self, texts: TokenizedTexts) -> tuple[npt.NDArray[np.int32], Ints]:
+        """[text, token] with END behind the words and then PAD, and [text] how many tokens each has."""
+        lengths = np.diff(texts.at) + 1
+        number = _renumber(texts.vocabulary, self.words)
+        number = np.where(number == UNSEEN, UNKNOWN, number + FIRST_WORD)
+        table = np.zeros((len(lengths), int(lengths.max(initial=1))), np.int32)
+        column = np.arange(table.shape[1])
+        table[column < lengths[:, None] - 1] = number[texts.codes]
+        table[column == lengths[:, None] - 1] = END
+        return table, lengths
+
+    def encode_answers(self, questions: AnsweredQuestions) -> Ints:
+        """[question] the number of its answer, or UNSEEN."""
+        return _renumber(questions.answer_words, self.answers)[questions.answers]
+
+
+def list_answers(schema: Schema, others: Iterable[str]) -> tuple[str, ...]:
+    """Whatever the schema lets one answer, then answers beyond it in the order of the alphabet."""
+    named = [value for a in (*schema.attributes, *schema.part_attributes) for value in a.values]
+    known = dict.fromkeys([spell(True), spell(False), *map(str, range(COUNTS + 1)), *map(spell, named)])
+    return (*known, *sorted(set(others) - set(known)))
+
+
+def type_answer(word: str) -> Answer:
+    """The answer as programs give it: yes is true, 3 a number."""
+    truths = {spell(True): True, spell(False): False}
+    return truths[word] if word in truths else int(word) if word.isdecimal() else word

@@ -1,0 +1,227 @@
+"""How a model learns from questions and answers: one part, the answerer, whose cross entropy falls."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ...errors import UserError, unknown
+from ...question import Question
+from ...scene import Scene
+from ...schema import Schema
+from ...trainable import ANSWERS, IMAGES, Counts, Gather, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage
+from .questions import UNSEEN, AnsweredQuestions, AnswererConfig, list_answers
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+ANSWERER = "answerer"
+STEP = 8  # lengths of questions are rounded up to a multiple: a GPU meets few shapes
+MEASURED = 2048  # questions measured at once
+RECIPE = ("batch", "lr", "weight_decay")  # what of a recipe is a setting
+NOTHING = ""  # the backbone of a model that has none
+
+
+class AnswerStage(TrainStage):
+    """A network from questions, and images, to answers. A model's own says what it is built of."""
+
+    name = ANSWERER
+    supervision = frozenset((IMAGES, ANSWERS))
+    check = 20_000
+    learns_vocabulary = True
+    captured = True  # but where images are seen anew in every step: their number differs, and no shape shows it all
+    recipe = TrainRecipe(epochs=40, batch=1024, lr=1e-3, weight_decay=0.01, clip=1.0)
+    backbone: str = "shipped"  # of image features; NOTHING: the network sees pixels itself, or no image
+    sizes: Mapping[str, float] = MappingProxyType({})
+
+    def build_network(self, config: AnswererConfig) -> nn.Module:
+        """An Answerer with random weights."""
+        raise NotImplementedError
+
+    def configure(self, settings: Mapping[str, str]) -> Self:
+        """The same with other sizes, another backbone or another rate and batch."""
+        made = copy.copy(self)
+        made.sizes = dict(self.sizes)
+        named = [*self.sizes, *RECIPE, *(("backbone",) if self.backbone != NOTHING else ())]
+        for name, value in settings.items():
+            if name not in named:
+                raise unknown("setting", name, named)
+            if name == "backbone":
+                made.backbone, made.captured = value, self.captured and value != "scratch"
+            elif name in RECIPE:
+                changed: dict[str, Any] = {name: _read_number(name, value, getattr(made.recipe, name))}
+                made.recipe = replace(made.recipe, **changed)
+            else:
+                made.sizes[name] = _read_number(name, value, self.sizes[name])
+        return made
+
+    def describe(self, schema: Schema) -> dict[str, Any]:
+        return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)}
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> AnsweredQuestions:
+        return AnsweredQuestions.collect(scenes, questions)
+
+    def join(self, pieces: Sequence[AnsweredQuestions]) -> AnsweredQuestions:
+        return AnsweredQuestions.join(pieces)
+
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> AnswererConfig:
+        assert train is not None
+        questions: AnsweredQuestions = train.supervision[self.name]
+        words, answers = list(questions.texts.vocabulary), list(questions.answer_words)
+        if gather is not None:
+            words, answers = gather(words), gather(answers)
+        size = (0, 0)
+        if IMAGES in self.supervision and train.pixels is not None:
+            size = (int(train.pixels.shape[2]), int(train.pixels.shape[1]))
+        listed = tuple(sorted(set(words))), list_answers(schema, answers)
+        return AnswererConfig(*listed, size, self._describe_features(schema), dict(self.sizes))
+
+    def read_config(self, data: Mapping[str, Any]) -> AnswererConfig:
+        return AnswererConfig.from_json(data)
+
+    def build(self, config: AnswererConfig, parts: Mapping[str, nn.Module]) -> nn.Module:
+        return self.build_network(config)
+
+    def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
+        if _is_frozen(config):
+            from .image_features import load_features
+
+            module.features = load_features(config.features, self.backbone)
+
+    def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> AnswerExamples:
+        questions: AnsweredQuestions = data.supervision[self.name]
+        images = data.pixels if IMAGES in self.supervision else None
+        if images is not None and _is_frozen(config):
+            from .image_features import compute_features, load_features
+
+            images = compute_features(load_features(config.features, self.backbone), images, device)
+        return AnswerExamples(questions, config, images, device)
+
+    def logits(self, module: Any, batch: Any) -> torch.Tensor:
+        found: torch.Tensor = module(batch)
+        return found
+
+    def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
+        """What has no answer in the vocabulary teaches nothing."""
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(self.logits(module, batch).float(), batch.targets, ignore_index=UNSEEN), {}
+
+    def measure(self, module: Any, batch: Any) -> Counts:
+        """An answer outside the vocabulary is wrong, whatever is answered."""
+        right, parts = self.logits(module, batch).argmax(-1) == batch.targets, batch.about_parts
+        return {
+            "right": (right.sum(), len(right)),
+            "object_questions": ((right & ~parts).sum(), (~parts).sum()),
+            "part_questions": ((right & parts).sum(), parts.sum()),
+        }
+
+    def choose_by(self, shares: Mapping[str, float]) -> float:
+        return shares["right"]
+
+    def batch_to_measure(self, device: str) -> int | None:
+        return MEASURED
+
+    def _describe_features(self, schema: Schema) -> dict[str, Any]:
+        if self.backbone == NOTHING:
+            return {}
+        from .image_features import describe_features
+
+        return describe_features(self.backbone, schema)
+
+
+class AnswerExamples:
+    """Questions as a table of numbers on the device, and what there is to see of each image."""
+
+    def __init__(
+        self, questions: AnsweredQuestions, config: AnswererConfig, images: torch.Tensor | None, device: str
+    ) -> None:
+        import torch
+
+        words, lengths = config.encode_words(questions.texts)
+        self.words, self.device, self.images = torch.from_numpy(words).to(device), device, images
+        self.lengths, self.image_of = torch.from_numpy(lengths), torch.from_numpy(questions.images)
+        self.targets = torch.from_numpy(config.encode_answers(questions)).to(device)
+        self.about_parts = torch.from_numpy(questions.about_parts).to(device)
+        self.shared = images is not None and images.dtype == torch.uint8  # an image is seen anew in every step
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
+        """Questions of similar length together; of images that are seen anew, all questions about one."""
+        if self.shared:
+            return group_by_image(self.image_of.numpy(), batch, random)
+        from ..nsvqa.question_parser.loss import make_batches
+
+        return make_batches(self.lengths.numpy(), batch, random)
+
+    def batch(self, rows: torch.Tensor) -> Any:
+        import torch
+
+        from .network import AnswerBatch
+
+        longest = min(-(-int(self.lengths[rows].max()) // STEP) * STEP, self.words.shape[1])
+        here = rows.to(self.device, non_blocking=True)
+        images, image_rows, most = None, None, 1
+        if self.images is not None:
+            which = self.image_of[rows]
+            if self.shared:
+                which, image_rows, counts = torch.unique(which, return_inverse=True, return_counts=True)
+                image_rows, most = image_rows.to(self.device, non_blocking=True), int(counts.max())
+            images = self.images[which.to(self.images.device, non_blocking=True)].to(self.device, non_blocking=True)
+            images = images.float() if images.dtype == torch.float16 else images  # a processor computes in float32
+        return AnswerBatch(
+            self.words[here, :longest].long(),
+            self.lengths[rows].to(self.device, non_blocking=True),
+            images,
+            image_rows,
+            most,
+            self.targets[here],
+            self.about_parts[here],
+        )
+
+
+class AnswerTraining(Trainable):
+    """A model of one part, the answerer."""
+
+    requires = ("torch", "transformers", "accelerate", "safetensors")
+
+    def __init__(self, stage: AnswerStage) -> None:
+        self.stages = (stage,)
+
+    def configure(self, settings: Mapping[str, str]) -> Self:
+        made = copy.copy(self)
+        made.stages = tuple(stage.configure(settings) for stage in self.stages if isinstance(stage, AnswerStage))
+        return made
+
+
+def group_by_image(image_of: Rows, batch: int, random: np.random.Generator) -> list[Rows]:
+    """Images in random order, and their questions cut into batches of one length."""
+    order = random.permutation(int(image_of.max(initial=0)) + 1)
+    rows = np.argsort(order[image_of], kind="stable")
+    return list(rows[: len(rows) - len(rows) % batch].reshape(-1, batch))
+
+
+def _is_frozen(config: AnswererConfig) -> bool:
+    return bool(config.features) and not config.features["trained"]
+
+
+def _read_number(name: str, value: str, default: float) -> float:
+    """A number of the default's kind: a whole one counts something, and is at least 1."""
+    whole = isinstance(default, int)
+    try:
+        number = int(value) if whole else float(value)
+    except ValueError:
+        number = -1
+    if not int(whole) <= number < 1e6:
+        raise UserError(
+            f"setting {name} must be a {'whole number from 1' if whole else 'number from 0'} up, not {value!r}"
+        )
+    return number

@@ -1,0 +1,30 @@
+"""FiLM (Perez et al., 2018): the question scales and shifts each channel of residual blocks over image features."""
+
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ..end_to_end.answering import AnswererEntry, TrainedAnswerer
+from ..end_to_end.questions import AnswererConfig
+from ..end_to_end.training import AnswerStage
+
+
+class FilmStage(AnswerStage):
+    """`stride` 2 makes cells of 32 pixels: six blocks then look across the whole image, and are four times as fast."""
+
+    sizes = MappingProxyType(
+        {"words": 256, "hidden": 1024, "width": 128, "blocks": 6, "stride": 2, "pooled": 512, "answers": 1024}
+    )
+
+    def build_network(self, config: AnswererConfig) -> Any:
+        from .network import FilmAnswerer
+
+        return FilmAnswerer(config)
+
+
+class TrainedFilm(TrainedAnswerer):
+    KIND: ClassVar[str] = "film"
+
+
+ENTRY = AnswererEntry("film", FilmStage(), TrainedFilm)
+TRAITS, describe_run = ENTRY.traits, ENTRY.describe_run
+build = ENTRY.build

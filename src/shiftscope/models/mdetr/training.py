@@ -1,0 +1,186 @@
+"""How mDETR is trained: first to find what the words of a question speak of, then to answer, both on every question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from ...errors import UserError
+from ...question import Question
+from ...scene import Scene
+from ...schema import Schema
+from ...trainable import GROUNDING, SCENES, Counts, Gather, Losses, Rows, SplitData, TrainRecipe
+from ..end_to_end.answering import TrainedAnswerer
+from ..end_to_end.questions import UNSEEN, AnswererConfig
+from ..end_to_end.training import ANSWERER, STEP, AnswerExamples, AnswerStage, AnswerTraining, group_by_image
+from ..nsvqa.scene_parser.config import SceneParserConfig
+from ..nsvqa.trained_model import SCENE_PARSER
+from .grounding import GroundedQuestions
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+FINDER = "grounding"
+STILL_GROUNDING = 0.5  # weight of the grounding loss while answers are learned
+SIZES = {"width": 256, "heads": 8, "text_layers": 2, "image_layers": 2, "layers": 5, "align": 64, "dropout": 0.05}
+
+
+class GroundingStage(AnswerStage):
+    """From a question to the boxes that its words speak of."""
+
+    name = FINDER
+    supervision = AnswerStage.supervision | {GROUNDING, SCENES}
+    sizes = SIZES
+    captured = False  # the number of images of a batch differs
+    recipe = TrainRecipe(epochs=6, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.1, clip=1.0)
+    check = 10_000
+
+    def build_network(self, config: AnswererConfig) -> nn.Module:
+        from .network import Mdetr
+
+        return Mdetr(config)
+
+    def configure(self, settings: Mapping[str, str]) -> Self:
+        from ..end_to_end.image_features import HUB, SCRATCH
+
+        backbone = settings.get("backbone", self.backbone)
+        if backbone == SCRATCH or backbone.startswith(HUB):
+            raise UserError(
+                f"mdetr begins at a detector's peaks; name a trained scene parser's folder, not {backbone!r}"
+            )
+        return super().configure(settings)
+
+    def describe(self, schema: Schema) -> dict[str, Any]:
+        from .loss import UNSPOKEN, WEIGHTS
+
+        return super().describe(schema) | {"loss": WEIGHTS, "unspoken": UNSPOKEN}
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> Any:
+        return GroundedQuestions.collect(scenes, questions)
+
+    def join(self, pieces: Sequence[Any]) -> Any:
+        return GroundedQuestions.join(pieces)
+
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> AnswererConfig:
+        assert train is not None
+        plain = {self.name: train.supervision[self.name].questions}
+        return super().fit_vocabulary(schema, replace(train, supervision=plain), gather)
+
+    def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
+        module.features.load_state_dict(self._load_parser(config).state_dict())
+
+    def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> RegionExamples:
+        from ..nsvqa.scene_parser.regions import find_all_regions
+
+        assert data.pixels is not None
+        regions = find_all_regions(self._load_parser(config), data.pixels, device)
+        return RegionExamples(data.supervision[self.name], config, regions, device)
+
+    def _load_parser(self, config: AnswererConfig) -> Any:
+        """The whole scene parser: its detector says where queries begin."""
+        from ..end_to_end.image_features import find_scene_parser
+        from ..nsvqa.scene_parser.network import SceneParser
+
+        parser = SceneParserConfig.from_json(config.features["scene_parser"])
+        return find_scene_parser(self.backbone, parser.schema).load(SCENE_PARSER, SceneParser(parser))
+
+    def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
+        from .loss import compute_grounding_loss
+
+        return compute_grounding_loss(module, batch, module.fuse(batch))
+
+    def measure(self, module: Any, batch: Any) -> Counts:
+        from .loss import measure_grounding
+
+        return measure_grounding(module, batch)
+
+    def choose_by(self, shares: Mapping[str, float]) -> float:
+        return shares["phrases"]
+
+
+class GroundedAnswerStage(GroundingStage):
+    """The same network, which now answers; it goes on finding boxes."""
+
+    name = ANSWERER
+    needs = (FINDER,)
+    check = 20_000
+    recipe = TrainRecipe(epochs=12, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.05, clip=1.0)
+
+    def build(self, config: AnswererConfig, parts: Mapping[str, nn.Module]) -> nn.Module:
+        """With what the first stage learned, where that is given."""
+        module = self.build_network(config)
+        if FINDER in parts:
+            module.load_state_dict(parts[FINDER].state_dict())
+        return module
+
+    def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
+        from torch.nn.functional import nll_loss
+
+        from .loss import compute_grounding_loss
+
+        fused = module.fuse(batch)
+        answers = nll_loss(module.answer(fused), batch.targets, ignore_index=UNSEEN)
+        found, terms = compute_grounding_loss(module, batch, fused)
+        return answers + STILL_GROUNDING * found, {**terms, "answers": answers.detach()}
+
+    measure = AnswerStage.measure
+    choose_by = AnswerStage.choose_by
+
+
+class RegionExamples(AnswerExamples):
+    """Questions with their phrases, and the regions of their images, which were found once."""
+
+    def __init__(self, data: GroundedQuestions, config: AnswererConfig, regions: Any, device: str) -> None:
+        import torch
+
+        from .loss import MATCH, PART_MATCH, match_boxes
+
+        super().__init__(data.questions, config, None, device)
+        self.words = torch.nn.functional.pad(self.words, (0, -self.words.shape[1] % STEP))
+        self.regions = regions
+        spans, masks = data.tabulate()
+        self.spans, self.masks = torch.from_numpy(spans).to(device), torch.from_numpy(masks).to(device)
+        boxes, part_boxes = (torch.from_numpy(a).to(device) for a in (data.labels.boxes, data.labels.part_boxes))
+        objects = match_boxes(regions.boxes, boxes, MATCH)
+        parts = match_boxes(regions.part_boxes, part_boxes, PART_MATCH)
+        none, no_part = torch.full_like(objects, -1), torch.full_like(parts, -1)
+        self.truth = torch.stack([torch.cat([objects, no_part], 1), torch.cat([none, parts], 1)], -1)
+        self.true_boxes = torch.cat([_pick_boxes(boxes, objects), _pick_boxes(part_boxes, parts)], 1)
+
+    def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
+        return group_by_image(self.image_of.numpy(), batch, random)
+
+    def batch(self, rows: torch.Tensor) -> Any:
+        import torch
+
+        from .loss import GroundingBatch
+
+        plain = super().batch(rows)
+        which, inverse, counts = torch.unique(self.image_of[rows], return_inverse=True, return_counts=True)
+        here, images = rows.to(self.device), which.to(self.device)
+        held: dict[str, Any] = {f.name: getattr(plain, f.name) for f in fields(plain)}
+        held |= {"images": self.regions.take(images), "rows": inverse.to(self.device), "most": int(counts.max())}
+        held |= {"spans": self.spans[here], "masks": self.masks[here]}
+        return GroundingBatch(**held, truth=self.truth[images], true_boxes=self.true_boxes[images])
+
+
+def _pick_boxes(boxes: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    return boxes.gather(1, numbers.clamp(min=0)[..., None].expand(-1, -1, 4))
+
+
+class TrainedMdetr(TrainedAnswerer):
+    KIND: ClassVar[str] = "mdetr"
+    PARTS: ClassVar[Mapping[str, str]] = {FINDER: FINDER, ANSWERER: ANSWERER}
+
+
+class MdetrTraining(AnswerTraining):
+    """Two stages of one network."""
+
+    folder = TrainedMdetr
+
+    def __init__(self) -> None:
+        self.stages = (GroundingStage(), GroundedAnswerStage())

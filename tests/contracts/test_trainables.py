@@ -1,0 +1,83 @@
+"""Every model that can be trained: its loss falls within a few steps on a tiny world, and what it is built of is kept."""
+
+import json
+
+import pytest
+
+from device_waits import WAITS, list_operations
+from lazy import lazy
+from shiftscope.models.nsvqa.trained_model import TrainedModel
+from shiftscope.models.nsvqa.training import NeuroSymbolicTraining
+from shiftscope.registry import MODELS
+from shiftscope.suites.superclevr.suite import SuperclevrSpec
+from shiftscope.train.data import SuiteTrainingData, gather_split
+from shiftscope.train.train import find_trainable
+
+torch = lazy("torch")
+
+WORLD = SuiteTrainingData(
+    "superclevr", SuperclevrSpec(images=8, size=(240, 160), questions=4, part_questions=3, shard=8)
+)
+STEPS = 5
+
+
+def list_trainables():
+    """One model of each kind of folder: models that share one are trained alike."""
+    found = {}
+    for name, module in MODELS.load_all():
+        traits = getattr(module, "TRAITS", None)
+        if traits is not None and traits.trainable is not None:
+            found.setdefault(traits.trainable.folder.KIND, name)
+    return sorted(found.values())
+
+
+TRAINABLES = list_trainables()
+
+
+@pytest.mark.parametrize("model", TRAINABLES)
+def test_the_loss_of_every_part_falls(model):
+    stages, parts = find_trainable(model).stages, {}
+    world = gather_split(WORLD, "train", stages, device="cpu")
+    for stage in stages:
+        config = stage.fit_vocabulary(WORLD.schema, world, None)
+        torch.manual_seed(0)
+        module = stage.build(config, {name: parts[name] for name in stage.needs})
+        stage.load_pretrained(module, config)
+        examples = stage.make_examples(stage.encode(world, find_trained(stage), "cpu"), config, "cpu")
+        batch = examples.batch(torch.arange(min(4, len(examples))))
+        losses = run_steps(stage, module.train(), batch)
+        if stage.captured:
+            assert not list_operations(lambda s=stage, m=module, b=batch: s.loss(m, b)[0].backward()) & set(WAITS)
+        assert losses[-1] < 0.97 * losses[0], (stage.name, losses)
+        parts[stage.name] = module.eval()
+        again = stage.read_config(json.loads(json.dumps(config.to_json())))
+        twin = stage.build(again, {name: parts[name] for name in stage.needs})
+        twin.load_state_dict(module.state_dict())  # the config says all that the weights need
+        assert stage.describe(WORLD.schema) == json.loads(json.dumps(stage.describe(WORLD.schema)))
+
+
+def find_trained(stage):
+    """The shipped parsers, for a stage that looks through one: what untrained ones see teaches nothing."""
+    shipped = TrainedModel.find("nsvqa", "", WORLD.schema)
+    parsers = {one.name: one for one in NeuroSymbolicTraining.stages}
+    built = {
+        name: parsers[name].build(parsers[name].read_config(shipped.config(name)), {})
+        for name in stage.needs
+        if name in parsers
+    }
+    return {name: shipped.load(name, module) for name, module in built.items()}
+
+
+def run_steps(stage, module, batch):
+    """The loss before each step, with what is drawn at random drawn alike."""
+    learned = [p for p in module.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=min(1e-3, stage.recipe.lr))
+    losses = []
+    for _ in range(STEPS):
+        torch.manual_seed(1)
+        loss, _ = stage.loss(module, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return losses

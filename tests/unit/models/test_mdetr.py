@@ -1,0 +1,109 @@
+"""mDETR: what words speak of, as arrays; the grounding loss by hand; kinds of answers."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from lazy import lazy
+from shiftscope.errors import UserError
+from shiftscope.models.mdetr.grounding import GroundedQuestions
+from shiftscope.models.mdetr.training import GroundedAnswerStage
+from shiftscope.question import GroundedPhrase, Question
+from shiftscope.scene import Object, Part, Scene, load_schema
+
+loss = lazy("shiftscope.models.mdetr.loss")
+network = lazy("shiftscope.models.mdetr.network")
+torch = lazy("torch")
+
+SCHEMA = load_schema("superclevr")
+RED = (("color", "red"), ("material", "metal"))
+
+
+def car(x, *parts):
+    named = (("size", "large"), ("color", "red"), ("material", "metal"), ("shape", "suv"))
+    listed = tuple(Part(name, RED, box=(float(x), 5.0, 4.0, 4.0)) for name in parts)
+    return Object(named, parts=listed, box=(float(x), 0.0, 20.0, 10.0))
+
+
+SCENES = [Scene((car(0, "hood"), car(40, "roof", "hood")), schema=SCHEMA, size=(96, 64), id=name) for name in "ab"]
+TEXT = "Is the red hood left of any big, shiny SUV?"
+
+
+def ask(scene, *phrases):
+    spans = [(TEXT.index(words), TEXT.index(words) + len(words), *rest) for words, *rest in phrases]
+    return Question(f"q{scene}", TEXT, (scene,), answer=True, grounding=tuple(GroundedPhrase(*s) for s in spans))
+
+
+def test_phrases_become_words_and_masks():
+    asked = [ask("b", ("the red hood", (), ((1, "hood"),)), ("any big, shiny SUV", (0, 1))), ask("a")]
+    pieces = [
+        GroundedQuestions.collect(SCENES, asked),
+        GroundedQuestions.collect(SCENES[:1], [ask("a", ("the red hood",))]),
+    ]
+    whole = GroundedQuestions.join(pieces)
+    spans, masks = whole.tabulate()
+    assert spans.tolist() == [[[1, 3], [6, 4]], [[0, 0], [0, 0]], [[1, 3], [0, 0]]]
+    assert masks.tolist() == [[[0, 0b100], [0b11, 0]], [[0, 0], [0, 0]], [[0, 0], [0, 0]]]
+    assert whole.questions.images.tolist() == [1, 0, 2] and len(whole.labels) == 3
+
+
+def test_boxes_are_paired_best_overlap_first_and_each_once():
+    true = torch.tensor([[[0.0, 0, 10, 10], [20, 0, 10, 10], [0, 0, 0, 0]]])
+    found = torch.tensor([[[21.0, 0, 10, 10], [20, 0, 10, 10], [1, 0, 10, 10], [50, 50, 9, 9]]])
+    assert loss.match_boxes(found, true, 0.5).tolist() == [[-1, 1, 0, -1]]
+
+
+def make_targets():
+    """Two regions of one image: region 0 shows object 1, region 1 shows nothing true."""
+    batch = loss.GroundingBatch(
+        words=torch.tensor([[5, 6, 7, 2]]),
+        lengths=torch.tensor([4]),
+        rows=torch.tensor([0]),
+        spans=torch.tensor([[[0, 2], [2, 1]]]),  # words 0 and 1 speak of object 1, word 2 of nothing
+        masks=torch.tensor([[[0b10, 0], [0, 0]]]),
+        truth=torch.tensor([[[1, -1], [-1, -1]]]),
+        true_boxes=torch.zeros(1, 2, 4),
+    )
+    return loss.find_targets(batch, 4)
+
+
+def test_the_grounding_loss_by_hand():
+    targets = make_targets()
+    assert targets.aligned.tolist() == [[[True, True, False, False], [False] * 4]]
+    assert targets.empty.tolist() == [[False, True]]
+    scores = torch.zeros(1, 3, 5)  # regions and nothing × words and nothing
+    scores[0, 0, 0] = 2.0
+    terms = loss.compute_alignment_loss(
+        scores, targets, torch.ones(1, 4, dtype=torch.bool), torch.ones(1, 2, dtype=torch.bool)
+    )
+    e2 = np.exp(2.0)
+    words = (-np.log(e2 / (e2 + 2)) + 2 * np.log(3)) / 3  # word 0 likes its region; words 1 and 2 are undecided
+    first = (-np.log(e2 / (e2 + 4)) - np.log(1 / (e2 + 4))) / 2  # half of it on each of its two words
+    regions = (first + loss.UNSPOKEN * np.log(5)) / 1.1  # region 1 should like nothing
+    assert float(terms["words"]) == pytest.approx(words, rel=1e-5)
+    assert float(terms["regions"]) == pytest.approx(regions, rel=1e-5)
+
+
+def test_boxes_count_where_a_word_speaks_of_them():
+    boxes = torch.tensor([[[0.0, 0, 10, 10], [0, 0, 10, 10]]])
+    true = torch.tensor([[[10.0, 0, 10, 10], [50, 50, 10, 10]]])
+    terms = loss.compute_box_loss(boxes, true, torch.tensor([[True, False]]), (100, 50))
+    assert float(terms["edges"]) == pytest.approx(0.1) and float(terms["overlap"]) == pytest.approx(1.0)
+
+
+def test_answers_are_sorted_by_kind_and_their_chances_sum_to_one():
+    answers = ("yes", "no", "0", "1", "red", "metal", "hood", "strange")
+    kinds = network.sort_answers(answers, SCHEMA)
+    assert kinds == {"truth": [0, 1], "number": [2, 3], "color": [4], "material": [5], "name": [6], "other": [7]}
+    heads = [torch.nn.Linear(4, len(numbers)) for numbers in kinds.values()]
+    order = torch.tensor([k for numbers in kinds.values() for k in numbers]).argsort()
+    module = SimpleNamespace(kind=torch.nn.Linear(4, 6), heads=heads, order=order)
+    fused = SimpleNamespace(answers=torch.randn(3, 7, 4))
+    found = network.Mdetr.answer(module, fused)
+    assert torch.allclose(found.exp().sum(1), torch.ones(3), atol=1e-5)
+
+
+def test_a_backbone_without_a_detector_is_refused():
+    with pytest.raises(UserError, match="scene parser's folder, not 'scratch'"):
+        GroundedAnswerStage().configure({"backbone": "scratch"})
