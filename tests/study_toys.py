@@ -17,9 +17,11 @@ from shiftscope.run.study.entries import (
     TransferEntry,
 )
 from shiftscope.run.study.entry_store import hash_test_data, hash_train_data
-from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, TrainingSetup, factor_grid
+from shiftscope.suites.study import Contender
+from shiftscope.suites.superclevr.study import StudyDomain, StudyScale, TrainingSetup, factor_grid
 
 DEFAULT, HOME = TrainingSetup(), StudyDomain()
+FAMILY, SYMBOLIC = "neuro_symbolic", ("nsvqa", "p_nsvqa", "p_nsvqa_referent", "p_nsvqa_exact")
 TOY = StudyScale("toy", 60, (96, 64), questions=2, part_questions=1, shard=10)  # 10 images are tested
 
 
@@ -27,12 +29,12 @@ def origin(trained=DEFAULT, weights="w", made="2026-11-15T00:00:00Z", scale=TOY,
     # The variants of redundancy have the scene parser of the default; all rows the question parser of a level.
     read = f"{reader}{trained.questions}"
     files = (("scene_parser", f"{weights} of {trained.scenes.label}"), ("question_parser", read))
-    data = hash_train_data("superclevr", trained, scale)
-    return EntryOrigin("superclevr", scale, trained, files, data, recipe, "cpu", "0", made, **rest)
+    data = hash_train_data("superclevr", trained, scale, FAMILY)
+    return EntryOrigin("superclevr", FAMILY, scale, trained, files, data, recipe, "cpu", "0", made, **rest)
 
 
-def asked(tested=HOME, questions="q", scale=TOY):
-    return StudyTestId(tested, hash_test_data(tested, scale), f"{questions} of {tested.label}")
+def asked(tested=HOME, questions="q", scale=TOY, split="test"):
+    return StudyTestId(tested, hash_test_data(tested, scale), f"{questions} of {tested.label}", split)
 
 
 def first(right, of=20):
@@ -40,19 +42,23 @@ def first(right, of=20):
     return np.arange(of) < right
 
 
-def cell(right, trained=DEFAULT, tested=HOME, model="p_nsvqa", questions="q", **rest):
-    """`right` of 20 object questions, the first ones, or a mask of them; half of 10 part questions."""
+def cell(right, trained=DEFAULT, tested=HOME, model="p_nsvqa", questions="q", split="test", under=(), **rest):
+    """`right` of 20 object questions, the first ones, or a mask of them; half of 10 part questions.
+
+    `under` are positions and adaptation, where these are not the usual ones.
+    """
     hits = first(right) if isinstance(right, int) else np.asarray(right, bool)
     objects = EntryOutcome.from_arrays(hits, np.full(10, 2), confidence=np.where(hits, 0.9, 0.3))
     parts = EntryOutcome.from_arrays(first(5, 10), np.full(10, 1))
     both = (("object", objects), ("part", parts))
-    return TransferEntry(model, origin(trained, **rest), asked(tested, questions), both, SECONDS)
+    test = asked(tested, questions, split=split)
+    return TransferEntry(Contender(model, *under), origin(trained, **rest), test, both, SECONDS)
 
 
 TOOK = (  # 7 minutes in all
-    ("scenes, data", 60.0),
-    ("scenes, scene", 190.0),
-    ("scenes, all", 260.0),
+    ("scene, data", 60.0),
+    ("scene, scene", 190.0),
+    ("scene, all", 260.0),
     ("questions, data", 40.0),
     ("questions, all", 160.0),
 )
@@ -77,7 +83,7 @@ def training(trained=DEFAULT, took=TOOK, device="cpu", **rest):
 
 
 def diagnosis(given=ORACLES):
-    oracles = tuple((m, "object", one, (15 + k, 20)) for m in MODELS for k, one in enumerate(given))
+    oracles = tuple((m, "object", one, (15 + k, 20)) for m in SYMBOLIC for k, one in enumerate(given))
     seen = Reliability.from_confidences(np.array([0.95, 0.95, 0.1]), np.array([True, True, False]))
     return OracleDiagnosis(origin(), asked(), oracles, (("color", (90, 100)),), (("color", seen),))
 

@@ -27,22 +27,22 @@ def test_cells_from_another_machine_become_tables_and_pages(lines, tmp_path):
     told = study("--tables", "--cells", cells, "--page", page, "--out", tmp_path / "study")
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith("Scale toy: a trial run of the pipeline.")
-    assert "Table 2, Relative Degrade, object questions, %" in told.stdout
+    assert "Table 2, Relative Degrade, %" in told.stdout
     assert "| p_nsvqa | tabulated | 41.67 ±" in page.read_text()
     assert (tmp_path / "study" / "report.html").stat().st_size > 10_000
 
 
 def test_tables_for_programs(lines):
     told = [json.loads(line) for line in study("--tables", "--cells", lines, "--json").stdout.splitlines()]
-    visual = next(t for t in told if t["table"] == "Table 1, visual, object questions")
-    assert visual["rows"][0][:2] == ["nsvqa", "easy"]
+    visual = next(t for t in told if t["table"] == "Table 1, visual")
+    assert ["nsvqa", "easy"] in [row[:2] for row in visual["rows"]]
 
 
 def test_what_is_refused(tmp_path):
     assert "--out" in refused(study())
     assert "no entries there yet" in refused(study("--tables", "--cells", tmp_path / "none"))
     assert "no scale 'papre'; did you mean 'paper'?" in refused(study("--out", tmp_path, "--scale", "papre"))
-    assert "no model 'film'" in refused(study("--out", tmp_path, "--models", "film"))
+    assert "no model 'oracle'" in refused(study("--out", tmp_path, "--models", "oracle"))
     assert "whole numbers" in refused(study("--out", tmp_path, "--seeds", "a"))
     assert "add --tables" in refused(study("--out", tmp_path, "--page", tmp_path / "p.md"))
     assert "no factor 'colour'" in refused(study("--out", tmp_path, "--factors", "colour"))

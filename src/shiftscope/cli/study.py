@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 group = typer.Typer(
     help="Train models on variants of a suite and evaluate each on all: tables with intervals.", no_args_is_help=True
 )
-CELLS, PAGE = "cells", "report.html"
+CELLS, PAGE, ALL = "cells", "report.html", "all"
 
 
 def command(
@@ -32,11 +32,15 @@ def command(
     images: Annotated[int | None, typer.Option(min=12, help="Number of images over train, val and test.")] = None,
     visual: Annotated[str, typer.Option(help="mid or hard: how variants of other factors are rendered.")] = "mid",
     train: Annotated[str, typer.Option(help="Only these trainings, separated by commas.")] = "",
-    seeds: Annotated[str, typer.Option(help="Seeds of the default's training, separated by commas: 0,1,2.")] = "0",
+    tests: Annotated[str, typer.Option(help="Only these test sets, separated by commas.")] = "",
+    seeds: Annotated[str, typer.Option(help="Seeds of each training, separated by commas: 0,1,2.")] = "0",
+    positions: Annotated[str, typer.Option(help="boxes, fitted, predicted, by commas; all for every one.")] = "boxes",
+    adapt: Annotated[str, typer.Option(help="none, norm, prior, both, by commas; all for every one.")] = "none",
+    splits: Annotated[str, typer.Option(help="test, val, or both by commas.")] = "test",
     device: Annotated[str, typer.Option(help="auto, cuda or cpu.")] = "auto",
     cells: Annotated[Path | None, typer.Option(help="Folder or FILE.jsonl of entries; else OUT/cells.")] = None,
     known: Annotated[Path | None, typer.Option(help="Entries of earlier studies, which are not made again.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="Begin no training that would not be done by then.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="End a piece by then; the same command resumes.")] = None,
     runs: Annotated[bool, typer.Option("--runs", help="Write every entry as a run; scale small always does.")] = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
     tables: Annotated[bool, typer.Option("--tables", help="Train nothing: print tables of stored entries.")] = False,
@@ -62,8 +66,8 @@ def command(
     if not tables:
         if out is None:
             raise UserError("a study needs a folder for its weights: --out DIR")
-        from ..run.study.study import StudySpec
         from ..run.study.study import study as run_study
+        from ..run.study.study_spec import StudySpec
         from ..suites.study import load_study
 
         study = load_study(suite)
@@ -82,6 +86,10 @@ def command(
             known=known,
             seeds=numbers,
             only=_parse_names(train),
+            tests=_parse_names(tests),
+            positions=study.positions if positions == ALL else _parse_names(positions),
+            adapts=study.adaptations if adapt == ALL else _parse_names(adapt),
+            splits=_parse_names(splits),
             device=device,
             workers=workers or os.cpu_count() or 1,
             minutes=minutes,
@@ -149,9 +157,10 @@ def _print_tables(
     from ..files import write_whole
     from ..report.study_page import describe_data, describe_scale, list_tables, render_markdown, write_study_page
     from ..run.study.entry_store import EntryStore, build_transfer_matrix, list_scales
+    from ..suites.study import load_study
 
     records = EntryStore(cells).read_records()
-    scales = list_scales(records)
+    scales = list_scales(records) or ([load_study(suite).find_scale("paper")] if page else [])
     if not scales:
         raise UserError(f"{cells}: no entries there yet; make some with shiftscope study {suite} --out DIR")
     matrix = build_transfer_matrix(records, scales[0], data_version)
@@ -169,7 +178,7 @@ def _print_tables(
             print(one.note)
     written = []
     if page is not None:
-        write_whole(page, render_markdown(records, data_version).encode())
+        write_whole(page, render_markdown(records, data_version, load_study(suite).find_scale("paper")).encode())
         written.append(page)
     if out is not None:
         written.append(write_study_page(out / PAGE, records, data_version))

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..errors import UserError
 from . import _console as shared
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..trained_folder import TrainedFolder
+
+CONVERGED = 0.003  # of validation examples: a training that rises by more over its last quarter is not at its end
 
 
 def command(
@@ -33,6 +36,10 @@ def command(
     other: Annotated[Path | None, typer.Option("--from", help="Take the parts not trained from this folder.")] = None,
     part: Annotated[str, typer.Option(help="Only these: FOLDER:PART of shiftscope split, or a JSON file of ids.")] = "",
     epochs: Annotated[int, typer.Option(min=0, help="Of each part; 0 for the default.")] = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE: a size of the network, its batch, lr or backbone.")
+    ] = None,
+    minutes: Annotated[float, typer.Option(min=0, help="Pause after so many; the same command resumes.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
     as_json: shared.AsJson = False,
 ) -> None:
@@ -41,15 +48,28 @@ def command(
     On several GPUs: accelerate launch -m shiftscope train …
     """
     from ..store.question_part import read_part
+    from ..train.loop import TrainingPaused
     from ..train.train import TrainSpec, train
 
+    pairs = []
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not (name and equals and value):
+            raise UserError(f"--set {setting}: write NAME=VALUE, such as --set backbone=scratch")
+        pairs.append((name, value))
     chosen = read_part(part) if part else None
     workers = workers or max(1, (os.cpu_count() or 1) // int(os.environ.get("WORLD_SIZE", "1")))
     line = shlex.join(["shiftscope", *sys.argv[1:]])
     spec = TrainSpec(
-        model, data, visual or "", images, seed, only, other, epochs or None, chosen, device, workers, command=line
+        *(model, data, visual or "", images, seed, only, other, epochs or None, chosen, tuple(pairs)),
+        *(device, workers, minutes or None),
+        command=line,
     )
-    trained = train(spec, out, bar=shard_bar)
+    try:
+        trained = train(spec, out, bar=shard_bar)
+    except TrainingPaused:
+        print(f"paused after {minutes:g} minutes; resume with the same command")
+        return
     if int(os.environ.get("RANK", "0")) == 0:
         _print_training(trained, model, as_json)
 
@@ -72,6 +92,9 @@ def _print_training(trained: TrainedFolder, model: str, as_json: bool) -> None:
             f"{part.replace('_', ' ')}: trained on {entry['trained_on']}, {entry['examples']:,} examples an "
             f"epoch, epoch {entry['epoch']} of {entry['recipe']['epochs']}, seed {entry['seed']}; on val:",
         )
+        if entry.get("rise", 0.0) > CONVERGED:
+            points = f"{100 * entry['rise']:.1f} points"
+            print(f"it still rose by {points} over the last quarter of its epochs; give more with --epochs")
     seconds = ", ".join(f"{name} {value:,.1f} s" for name, value in about["seconds"].items())
     print(f"{seconds}; on {about['device']}")
     folder = shlex.quote(str(trained.folder))

@@ -274,7 +274,7 @@ class Suite(Generic[S]):
     def draw(
         self, spec: S, split: str, plan: ShardPlan, inputs: Any = None, device: str = CPU
     ) -> Sequence[StoredImage]:
-        from ._scene_images import render_stored_images
+        from .scene_images import render_stored_images
 
         size: tuple[int, int] = spec.size  # type: ignore[attr-defined]
         return list(render_stored_images(plan.scenes, size, parts=self.parts, device=device))

@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import UserError
+from ..model import DEFAULTS, NO_ADAPTATION, get_traits
 from ..question import Question
 from ..registry import STUDIES
 from ..trained_folder import TrainedFolder
@@ -42,6 +44,7 @@ class FactorGrid:
     trained: tuple[tuple[str, Any], ...]
     tested: tuple[tuple[str, Any], ...]
     farthest: tuple[Any, Any]  # training and test of the shift that is drawn where there is room for one
+    extra: bool = False  # shown where there are entries, and no part of the transfer matrix
     caveat: str = ""  # a sentence to be said wherever its figures stand
     notes: Mapping[str, str] = field(default_factory=dict, hash=False)  # below its accuracies, by group of questions
 
@@ -49,6 +52,47 @@ class FactorGrid:
     def pairs(self) -> list[tuple[Any, Any]]:
         """Every training with every test."""
         return [(trained, tested) for _, trained in self.trained for _, tested in self.tested]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Contender:
+    """A model under conditions: where things stand, and what is adapted to unlabelled images of the test's domain."""
+
+    model: str
+    positions: str = DEFAULTS.positions
+    adapt: str = NO_ADAPTATION
+
+    @property
+    def label(self) -> str:
+        """The model's name, with the conditions that are not the usual ones."""
+        named = ((self.positions, DEFAULTS.positions), (self.adapt, NO_ADAPTATION))
+        return ", ".join([self.model, *(value for value, usual in named if value != usual)])
+
+    @property
+    def family(self) -> str:
+        """Models of one family share a training, and differ in what they do with its parts."""
+        return find_family(self.model)
+
+
+@lru_cache(maxsize=64)
+def find_family(model: str) -> str:
+    trainable = get_traits(model).trainable
+    if trainable is None:
+        raise UserError(f"model {model!r} is not trained, so a study has no use for it")
+    return trainable.folder.KIND
+
+
+def list_contenders(models: Sequence[str], positions: Collection[str], adapts: Collection[str]) -> list[Contender]:
+    """Every model under every condition that it knows; one that knows none stands for itself."""
+    made = []
+    for model in models:
+        traits = get_traits(model)
+        ways = [p for p in traits.positions if p in positions] if traits.positions else [DEFAULTS.positions]
+        kinds = (
+            [k for k in (NO_ADAPTATION, *traits.adaptations) if k in adapts] if traits.adaptations else [NO_ADAPTATION]
+        )
+        made += [Contender(model, way, kind) for kind in kinds for way in ways]
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +117,8 @@ class Study:
     training_type: Any
     domain_type: Any
     models: tuple[str, ...]
-    adapting_models: frozenset[str] = frozenset()  # whose answers depend on more than the weights (`hash_learned`)
+    planned: tuple[str, ...]  # the same and those that are yet to be written, in the order of the tables
     comparisons: tuple[tuple[str, str], ...] = ()  # models that are compared question by question
-    trained_as: str  # the model whose training gives the parts
-    stages: Mapping[str, str]  # the parts of a model, trained one by one, and what records call the seconds of each
     question_groups: tuple[str, ...]  # scored apart; reported figures are of the first
     factors: tuple[str, ...]
     grids: tuple[FactorGrid, ...]  # those that its page shows
@@ -87,33 +129,54 @@ class Study:
     notes: Mapping[str, str] = {}  # what a reader of a table must know, by the name of the table
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        return tuple(self.stages)
+    def positions(self) -> tuple[str, ...]:
+        """Every way of its models to tell where things stand, the usual one first."""
+        return tuple(dict.fromkeys(p for model in self.models for p in get_traits(model).positions))
+
+    @property
+    def adaptations(self) -> tuple[str, ...]:
+        """Every kind of adaptation that its models know, none first."""
+        kinds = (kind for model in self.models for kind in get_traits(model).adaptations)
+        return (NO_ADAPTATION, *dict.fromkeys(kinds))
+
+    def list_positioned(self, positions: str) -> tuple[str, ...]:
+        """The models that can tell where things stand in this way."""
+        return tuple(model for model in self.models if positions in get_traits(model).positions)
+
+    def list_models(self, family: str) -> tuple[str, ...]:
+        return tuple(model for model in self.models if find_family(model) == family)
 
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
-        """The trainings and tests of all grids, each once."""
-        return list(dict.fromkeys(pair for grid in self.grids for pair in grid.pairs))
+        """The trainings and tests of the matrix, each once."""
+        return list(dict.fromkeys(pair for grid in self.grids if not grid.extra for pair in grid.pairs))
 
     def find_scale(self, name: str, images: int | None = None) -> Any:
         raise NotImplementedError
 
     def plan_rows(
-        self, factors: Sequence[str], visual: str, *, seeds: Sequence[int], only: Collection[str]
+        self,
+        factors: Sequence[str],
+        visual: str,
+        *,
+        seeds: Sequence[int],
+        only: Collection[str],
+        tests: Collection[str],
     ) -> list[StudyRow]:
-        """The trainings of these factors with their tests."""
+        """The trainings of these factors, of these seeds, with their tests."""
         raise NotImplementedError
 
-    def list_parts(self, trained: Any, scale: Any) -> tuple[Any, ...]:
-        """What is trained for a row, in the order of the parts; rows that share one train it once.
+    def list_parts(self, trained: Any, scale: Any, family: str) -> tuple[Any, ...]:
+        """What is trained for a row of a family of models; rows that share one train it once.
 
-        Each has its `part` (a stage of the training), `name` (of its folder), `domain`, `seed`, `scale` and `epochs`.
+        Each has its `model` and `stages` (by name) with what `only` calls them, `name` (of its folder), `domain`,
+        `seed`, `scale` and `epochs`.
         """
         raise NotImplementedError
 
-    def find_base(self, trained: Any) -> Any:
-        """The training whose first part this one shares; itself for most."""
-        return trained
+    def suits(self, family: str, trained: Any) -> bool:
+        """Whether models of this family can be trained so."""
+        return True
 
     def is_diagnosed(self, trained: Any, tested: Any) -> bool:
         """Whether oracles show where answers are lost: for the default in its own domain."""
@@ -128,21 +191,13 @@ class Study:
 
     # The parts of a model once they are trained.
 
-    def find_shipped(self, part: str, digest: str | None) -> TrainedFolder | None:
-        """The part that comes with the package, if it is the one of this hash."""
+    def find_shipped(self, part: Any) -> TrainedFolder | None:
+        """The part that comes with the package, if it was trained as this one would be."""
         return None
 
     def combine_parts(self, folder: Path, parts: Sequence[TrainedFolder]) -> None:
         """Write the parts as one model, which `run --model NAME:FOLDER` takes."""
         raise NotImplementedError
-
-    def hash_recipes(self, parts: Sequence[TrainedFolder]) -> str:
-        """The same for parts built and trained in the same way, whatever they learned from."""
-        raise NotImplementedError
-
-    def hash_learned(self, parts: Sequence[TrainedFolder]) -> str:
-        """What adapting models depend on besides the weights."""
-        return ""
 
     def list_validation(self, parts: Sequence[TrainedFolder]) -> dict[str, float]:
         """What the parts reached on validation data."""

@@ -6,17 +6,17 @@ keeps of its run which questions, image by image, are right: enough for paired t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from ...errors import unknown
 from ...metrics.calibration import Reliability
 from ...metrics.transfer_matrix import EntryOutcome
 from ...records import content_id
-from ...suites.study import list_studies, load_study
+from ...suites.study import Contender, list_studies, load_study
 
-FORMAT = 1
+FORMAT = 2
 ORACLE_NEITHER, ORACLE_SCENE, ORACLE_PROGRAM, ORACLE_BOTH, ORACLE_OBJECTS = ORACLES = (
     "neither",
     "oracle scene",
@@ -33,6 +33,7 @@ class EntryOrigin:
     """What a record rests on: it is mixed only with records that rest on the same."""
 
     suite: str
+    family: str  # of models, which share the training
     scale: Any
     trained: Any
     weights: tuple[tuple[str, str], ...]  # name and hash of each file of weights
@@ -41,10 +42,11 @@ class EntryOrigin:
     device: str
     version: str  # of shiftscope
     made: str  # when, in UTC
-    learned: str | None = None  # content id of what adapting models rest on besides; unknown of old records
+    learned: str | None = None  # content id of what answers rest on besides: what was fitted after training
 
     def to_json(self) -> dict[str, Any]:
         return {
+            "family": self.family,
             "scale": self.scale.to_json(),
             "trained": self.trained.to_json(),
             "weights": dict(self.weights),
@@ -55,19 +57,18 @@ class EntryOrigin:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EntryOrigin:
         study = load_study(data["suite"])
-        if set(data["weights"]) != set(study.parts):
-            raise ValueError(f"weights of {', '.join(data['weights'])}, not of {', '.join(study.parts)}")
         return cls(
             study.suite,
+            str(data["family"]),
             study.scale_type.from_json(data["scale"]),
             study.training_type.from_json(data["trained"]),
-            tuple((name, str(data["weights"][name])) for name in study.parts),
+            tuple((str(name), str(digest)) for name, digest in data["weights"].items()),
             **{n: str(data[n]) for n in ("train_order", "recipe", "device", "version", "made")},
             learned=str(data["learned"]) if "learned" in data else None,
         )
 
-    def hash_of(self, part: str) -> str:
-        return dict(self.weights)[part]
+    def hash_of(self, stages: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict(self.weights)[stage] for stage in stages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +78,16 @@ class StudyTestId:
     tested: Any
     spec: str  # content id of the data's spec
     questions: str  # hash of every question with its program and answer, in order
+    split: str = "test"
 
     def to_json(self) -> dict[str, Any]:
-        return {"tested": self.tested.to_json(), "test_order": self.spec, "questions": self.questions}
+        fields = {"test_order": self.spec, "questions": self.questions, "split": self.split}
+        return {"tested": self.tested.to_json(), **fields}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StudyTestId:
         tested = load_study(data["suite"]).domain_type.from_json(data["tested"])
-        return cls(tested, str(data["test_order"]), str(data["questions"]))
+        return cls(tested, *(str(data[name]) for name in ("test_order", "questions", "split")))
 
 
 class StudyRecord:
@@ -118,42 +121,55 @@ class StudyRecord:
 
 @dataclass(frozen=True, slots=True)
 class TransferEntry(StudyRecord):
-    """One model, one training, one test."""
+    """One model under its conditions, one training, one test."""
 
     KIND: ClassVar[str] = "cell"
-    model: str
+    contender: Contender
     origin: EntryOrigin
     test: StudyTestId
     outcomes: tuple[tuple[str, EntryOutcome], ...]  # by group of questions; a test set may have none of a group
     seconds: tuple[tuple[str, float], ...] = ()  # by stage; shared stages count in full
-    adapted: bool | None = None  # whether normalisation statistics were adapted to the test images; None: not tried
+    adapted: tuple[str, ...] | None = None  # what was adapted, and kept; None: not tried
 
     @property
     def tested(self) -> Any:
         return self.test.tested
 
     @property
+    def model(self) -> str:
+        """The model as tables name it, with the conditions that are not the usual ones."""
+        return self.contender.label
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether nothing that was adapted was kept: its outcomes are those without adaptation, and not stored."""
+        return self.adapted == ()
+
+    @property
     def label(self) -> str:
-        return f"{self.model}-{self.trained.label}-{self.tested.label}"
+        split = "" if self.test.split == "test" else f"-{self.test.split}"
+        return f"{self.model.replace(', ', '+')}-{self.trained.label}-{self.tested.label}{split}"
 
     def find_outcome(self, group: str) -> EntryOutcome | None:
         return dict(self.outcomes).get(group)
 
     def write_fields(self) -> dict[str, Any]:
+        outcomes = () if self.is_unchanged else self.outcomes
         return {
-            "model": self.model,
+            **asdict(self.contender),
             **self.origin.to_json(),
             **self.test.to_json(),
-            "outcomes": {group: outcome.to_json() for group, outcome in self.outcomes},
+            "outcomes": {group: outcome.to_json() for group, outcome in outcomes},
             "seconds": dict(self.seconds),
-            **({} if self.adapted is None else {"attuned": self.adapted}),
+            **({} if self.adapted is None else {"adapted": list(self.adapted)}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TransferEntry:
         study, origin = load_study(data["suite"]), EntryOrigin.from_json(data)
-        if data["model"] not in study.models:
-            raise unknown("model", data["model"], study.models, "a study")
+        contender = Contender(*(str(data[name]) for name in ("model", "positions", "adapt")))
+        if contender.model not in study.models:
+            raise unknown("model", contender.model, study.models, "a study")
         strange = set(data["outcomes"]) - set(study.question_groups)
         if strange:
             raise ValueError(f"outcomes of {', '.join(sorted(strange))}")
@@ -162,8 +178,8 @@ class TransferEntry(StudyRecord):
         for group, outcome in outcomes:
             if (images := len(outcome.unpack_counts())) != origin.scale.test_images:
                 raise ValueError(f"{group} questions about {images} images, not {origin.scale.test_images}")
-        adapted = bool(data["attuned"]) if "attuned" in data else None
-        return cls(data["model"], origin, StudyTestId.from_json(data), outcomes, _parse_seconds(data), adapted)
+        adapted = tuple(map(str, data["adapted"])) if "adapted" in data else None
+        return cls(contender, origin, StudyTestId.from_json(data), outcomes, _parse_seconds(data), adapted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +194,7 @@ class TrainingRecord(StudyRecord):
 
     @property
     def label(self) -> str:
-        return f"training-{self.trained.label}"
+        return f"training-{self.origin.family}-{self.trained.label}"
 
     def write_fields(self) -> dict[str, Any]:
         return {
@@ -221,7 +237,7 @@ class OracleDiagnosis(StudyRecord):
         """This one, and for the models it lacks the figures of an older one of the same weights."""
         study = load_study(self.origin.suite)
         same = older.origin.learned == self.origin.learned
-        missing = set(older.models) - set(self.models) - (set() if same else study.adapting_models)
+        missing = set(older.models) - set(self.models) if same else set()
         kept = [row for row in older.oracles if row[0] in missing]
         rows = sorted([*kept, *self.oracles], key=lambda row: study.models.index(row[0]))
         return replace(self, oracles=tuple(rows))

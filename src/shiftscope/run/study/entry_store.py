@@ -7,7 +7,7 @@ Records are a folder with one file each, or one file of JSON lines, which is wha
 import json
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -15,11 +15,13 @@ from typing import Any, NamedTuple, TypeVar
 from ...errors import UserError
 from ...files import encode_utf8, explain_write_errors, read_whole, write_whole
 from ...metrics.transfer_matrix import EntryKey, TransferMatrix
+from ...model import NO_ADAPTATION
 from ...records import content_id, read_json
 from ...suites.study import load_study
 from .entries import OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry, parse_record
 
 LINES_SUFFIX = ".jsonl"
+TEST = "test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +115,8 @@ def merge_records(files: Iterable[Path], into: Path) -> MergeCounts:
 OLD_TRAINING = "it was trained on data that would be made otherwise today"
 OLD_TEST = "its test would be made otherwise today"
 OTHER_TEST = "its test had other questions than those of most entries"
-OTHER_BASE = "its {part} is not the default's"
-OTHER_PART = "its {part} is not that of most entries of its level and seed"
+OTHER_PART = "a part of it is of another training than that of most entries which share it"
 OTHER_CALIBRATION = "its calibration, relations or adaptation are not those of most entries of its row"
-OTHER_WEIGHTS = "its row was trained again, or has more entries of another training"
 SUPERSEDED = "the same entry was made again later"
 
 K = TypeVar("K", bound=Hashable)
@@ -130,9 +130,9 @@ def hash_test_data(tested: Any, scale: Any, version: int | None = None) -> str:
 
 
 @lru_cache(maxsize=256)
-def hash_train_data(suite: str, trained: Any, scale: Any, version: int | None = None) -> str:
+def hash_train_data(suite: str, trained: Any, scale: Any, family: str, version: int | None = None) -> str:
     """Names the data that today's code trains on, part by part, or those of an earlier version."""
-    parts = load_study(suite).list_parts(trained, scale)
+    parts = load_study(suite).list_parts(trained, scale, family)
     return content_id([_build_spec(part.domain, scale, version) for part in parts])
 
 
@@ -143,20 +143,18 @@ def _build_spec(domain: Any, scale: Any, version: int | None) -> dict[str, Any]:
 
 
 def build_transfer_matrix(
-    records: Iterable[StudyRecord], scale: Any, data_version: int | None = None
+    records: Iterable[StudyRecord], scale: Any, data_version: int | None = None, split: str = TEST
 ) -> TransferMatrix:
-    """The records of a scale that fit together, of today's data or of an earlier version of them.
+    """The records of a scale and split that fit together, of today's data or of an earlier version of them.
 
     Left out are entries of data that today's code would make otherwise, and, where a test set had several forms, or
     a part was trained several times, all but the form or training with the most entries (the latest, where these
-    are as many). Rows that share their first part with another must have it of that row's training; all rows that
-    share another part, one training of it; and a row's entries, where they tell, one calibration.
+    are as many). All rows that share a part must have one training of it, and a row's entries one calibration.
     """
     own = sorted((r for r in records if r.origin.scale == scale), key=lambda r: (r.origin.made, r.name))
     study = load_study(scale.suite)
-    first, *others = study.parts
     left: list[tuple[str, str]] = []
-    entries = [r for r in own if isinstance(r, TransferEntry)]
+    entries = [r for r in own if isinstance(r, TransferEntry) and r.test.split == split]
 
     def keep_matching(good: Callable[[TransferEntry], bool], reason: str) -> None:
         nonlocal entries
@@ -169,31 +167,29 @@ def build_transfer_matrix(
         return chosen
 
     keep_matching(
-        lambda e: e.origin.train_order == hash_train_data(e.origin.suite, e.trained, scale, data_version), OLD_TRAINING
+        lambda e: (
+            e.origin.train_order == hash_train_data(e.origin.suite, e.trained, scale, e.origin.family, data_version)
+        ),
+        OLD_TRAINING,
     )
     keep_matching(lambda e: e.test.spec == hash_test_data(e.tested, scale, data_version), OLD_TEST)
     forms = keep_majority(lambda e: e.tested, lambda e: e.test.questions, OTHER_TEST)
-    for number, part in enumerate(others, 1):
-        keep_majority(
-            lambda e, number=number: study.list_parts(e.trained, scale)[number],  # type: ignore[misc]
-            lambda e, part=part: e.origin.hash_of(part),  # type: ignore[misc]
-            OTHER_PART.format(part=part.replace("_", " ")),
-        )
-    bases = [e for e in entries if study.find_base(e.trained) == e.trained]
-    rows = _choose_majority(bases, lambda e: e.trained, lambda e: e.origin.weights)
-    shared = {trained: dict(weights)[first] for trained, weights in rows.items()}
 
-    def shares_first_part(entry: TransferEntry) -> bool:
-        base, own_hash = study.find_base(entry.trained), entry.origin.hash_of(first)
-        return base == entry.trained or shared.get(base, own_hash) == own_hash
+    trained_parts = {(e.trained, e.origin.family): study.list_parts(e.trained, scale, e.origin.family) for e in entries}
+    for number in range(max(map(len, trained_parts.values()), default=0)):
 
-    keep_matching(shares_first_part, OTHER_BASE.format(part=first.replace("_", " ")))
-    rows = keep_majority(lambda e: e.trained, lambda e: e.origin.weights, OTHER_WEIGHTS)
-    adapting = study.adapting_models
-    telling = [e for e in entries if e.model in adapting and e.origin.learned is not None]
-    learned = _choose_majority(telling, lambda e: e.trained, lambda e: e.origin.learned)
-    keep_matching(
-        lambda e: e.model not in adapting or e.origin.learned in (None, learned.get(e.trained)), OTHER_CALIBRATION
+        def find_part(entry: TransferEntry, number: int = number) -> Any:
+            parts = trained_parts[entry.trained, entry.origin.family]
+            return parts[number] if number < len(parts) else None
+
+        def hash_part(entry: TransferEntry) -> tuple[str, ...]:
+            part = find_part(entry)
+            return entry.origin.hash_of(part.stages) if part else ()
+
+        keep_majority(find_part, hash_part, OTHER_PART)
+    rows = {_get_row(e): e.origin.weights for e in entries}
+    keep_majority(
+        lambda e: (*_get_row(e), e.contender.adapt == NO_ADAPTATION), lambda e: e.origin.learned, OTHER_CALIBRATION
     )
     latest: dict[EntryKey, TransferEntry] = {}
     for entry in entries:
@@ -201,14 +197,30 @@ def build_transfer_matrix(
         if key in latest:
             left.append((latest[key].name, SUPERSEDED))
         latest[key] = entry
-    trainings = {r.trained: r for r in own if isinstance(r, TrainingRecord) and r.origin.weights == rows.get(r.trained)}
+    for key, entry in latest.items():
+        if entry.is_unchanged:
+            plain = latest.get((replace(entry.contender, adapt=NO_ADAPTATION).label, *key[1:]))
+            latest[key] = replace(entry, outcomes=plain.outcomes if plain else ())
+    trainings = {
+        _get_row(r): r for r in own if isinstance(r, TrainingRecord) and r.origin.weights == rows.get(_get_row(r))
+    }
     diagnoses: dict[tuple[Any, Any], OracleDiagnosis] = {}
     for one in (r for r in own if isinstance(r, OracleDiagnosis)):
-        if one.origin.weights == rows.get(one.trained) and one.test.questions == forms.get(one.tested):
+        if one.origin.weights == rows.get(_get_row(one)) and one.test.questions == forms.get(one.tested):
             older = diagnoses.get((one.trained, one.tested))
             diagnoses[one.trained, one.tested] = one.merge_older(older) if older else one
     shown = dict(sorted(latest.items()))
-    return TransferMatrix(study, scale, shown, trainings, tuple(diagnoses.values()), tuple(sorted(left)), data_version)
+    validation = None
+    if split == TEST and any(isinstance(r, TransferEntry) and r.test.split != TEST for r in own):
+        validation = build_transfer_matrix(own, scale, data_version, "val")
+    return TransferMatrix(
+        study, scale, shown, trainings, tuple(diagnoses.values()), tuple(sorted(left)), data_version, split, validation
+    )
+
+
+def _get_row(record: StudyRecord) -> tuple[str, Any]:
+    """Family and training: what one set of weights is of."""
+    return record.origin.family, record.trained
 
 
 def list_scales(records: Iterable[StudyRecord]) -> list[Any]:

@@ -1,244 +1,113 @@
-"""Evaluation of models on a study's test sets, by the same `predict` as every run; and oracle diagnosis.
-
-Test sets are the images and questions that `make` would write, in memory and never on disk.
-"""
+"""Evaluation of models on a study's test sets, by the same `predict` as every run; and oracle diagnosis."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from ...answer import spell
+from ...answer import Answer, spell
 from ...errors import UserError
 from ...files import read_whole
-from ...lang.program import Program
 from ...lang.text import format_program
 from ...metrics.calibration import Reliability
 from ...metrics.transfer_matrix import EntryOutcome
-from ...model import EVERYTHING, Adaptable, Model, Prompt, get_reads, parse_model_name, predict_checked
-from ...picture import Picture
-from ...question import Question
+from ...model import EVERYTHING, NO_ADAPTATION, Adaptable, Model, get_reads, predict_checked
 from ...records import canonical_json
-from ...render.gpu.pack import pack_batch
-from ...result import Prediction, QuestionRecord, RunRecords, build_question_record
-from ...scene import Scene
+from ...result import Prediction, QuestionRecord, RunRecords
 from ...store.run_log import RUN_FILE, RunWriter
 from ...store.run_table import build_records, build_row_table
-from ...suites.study import Study, load_study
-from ...train.feed import SceneQuestions, SuiteSource, render_source
-from ..conditions import EvalExample
+from ...suites.study import Contender, Study
 from ..evaluate import BATCH, build_prediction
 from . import entries
-from .entries import EntryOrigin, OracleDiagnosis, RightOf, StudyTestId
-from .entry_store import hash_test_data
-
-if TYPE_CHECKING:
-    import torch
-
-GPU_BATCH, CPU_BATCH = 250, 16  # images rendered together
-MEMORY_SHARE = 0.5  # of the machine's memory, that test sets may take
-QUESTION_BYTES, SCENE_BYTES = 2_000, 19_000  # about
-
-
-class ImageQuestions(NamedTuple):
-    """What is kept of an image, as it travels from the process that made it."""
-
-    digest: str  # of its questions
-    groups: dict[str, list[tuple[Question, QuestionRecord, Program | None]]]  # questions without answer and program
-    scene: Scene | None  # this and the programs where wanted
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StudyQuestions:
-    """All questions of one group, image by image, as models get them."""
-
-    prompts: tuple[Prompt, ...]
-    records: tuple[QuestionRecord, ...]
-    counts: npt.NDArray[np.int64]  # [image] how many each has
-    programs: tuple[Program, ...] = ()  # the true ones, where wanted
-
-    def __len__(self) -> int:
-        return len(self.prompts)
-
-    @property
-    def image_rows(self) -> npt.NDArray[np.int64]:
-        """[question] its image."""
-        return np.repeat(np.arange(len(self.counts)), self.counts)
-
-    def iter_examples(self) -> Iterator[EvalExample]:
-        for prompt in self.prompts:
-            yield EvalExample(prompt.question, prompt.scenes, prompt)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StudyTestSet:
-    """A test set: pictures in main memory, and the questions about them."""
-
-    test: StudyTestId
-    pictures: tuple[Picture, ...]
-    scenes: tuple[Scene, ...]  # where wanted
-    groups: dict[str, StudyQuestions]
-    seconds: float
-
-    def count_bytes(self) -> int:
-        """What it takes in memory, about."""
-        block = self.pictures[0].block
-        questions = sum(map(len, self.groups.values()))
-        return int(block.nbytes) + QUESTION_BYTES * questions + SCENE_BYTES * len(self.scenes)
-
-
-def make_testset(
-    study: Study, domain: Any, scale: Any, *, device: str, workers: int = 1, whole: bool = False
-) -> StudyTestSet:
-    """Make the test split of a domain; `whole` keeps scenes and true programs, for oracles."""
-    import torch
-
-    start = time.perf_counter()
-    spec = domain.build_spec(scale)
-    if workers > 1:
-        _warm_up(study.suite, replace(spec, images=12, shard=2))
-    source = SuiteSource(study.suite, spec, "test")
-    batch = GPU_BATCH if device != "cpu" else CPU_BATCH
-    pixels: list[torch.Tensor] = []
-    images: list[ImageQuestions] = []
-    collect = partial(_collect_questions, study.suite, whole)
-    with closing(render_source(source, collect, batch=batch, device=device, workers=workers)) as rendered:
-        for drawn, questions in rendered:
-            assert drawn.rgb is not None
-            pixels.append(drawn.rgb.cpu())
-            images += questions
-    spec_id = hash_test_data(domain, scale)
-    digest = blake2b("".join(image.digest for image in images).encode(), digest_size=16)
-    block = torch.cat(pixels)
-    pictures = tuple(Picture(block=block, row=k, id=f"{spec_id}/{k}") for k in range(len(block)))
-    return StudyTestSet(
-        StudyTestId(domain, spec_id, digest.hexdigest()),
-        pictures,
-        tuple(image.scene for image in images if image.scene),
-        {group: _join_questions(images, group, pictures) for group in study.question_groups},
-        time.perf_counter() - start,
-    )
-
-
-@lru_cache(maxsize=1)
-def _warm_up(suite: str, spec: Any) -> None:
-    """Make two images here, so that workers find compiled what each would else compile for itself."""
-    for scene, _ in SuiteSource(suite, spec, "test").block(0):
-        pack_batch([scene], spec.size)
-
-
-def _collect_questions(suite: str, whole: bool, some: SceneQuestions) -> list[ImageQuestions]:
-    """What is kept of some images; called by the process that made them."""
-    study = load_study(suite)
-    images = []
-    for scene, questions in some:
-        digest = blake2b(digest_size=16)
-        image = ImageQuestions("", {group: [] for group in study.question_groups}, scene if whole else None)
-        for q in questions:
-            assert q.program is not None and q.answer is not None
-            group = study.find_group(q)
-            record = build_question_record(q, [scene], facts=(("about", group),))
-            digest.update(f"{scene.id}\t{q.text}\t{record.program}\t{spell(q.answer)}\n".encode())
-            bare = replace(q, answer=None, answers=(), program=None, grounding=())
-            image.groups[group].append((bare, record, q.program if whole else None))
-        images.append(image._replace(digest=digest.hexdigest()))
-    return images
-
-
-def _join_questions(images: Sequence[ImageQuestions], group: str, pictures: Sequence[Picture]) -> StudyQuestions:
-    rows = [(picture, *row) for image, picture in zip(images, pictures, strict=True) for row in image.groups[group]]
-    return StudyQuestions(
-        tuple(Prompt(question, question.text, (picture,)) for picture, question, _, _ in rows),
-        tuple(record for _, _, record, _ in rows),
-        np.array([len(image.groups[group]) for image in images], np.int64),
-        tuple(program for *_, program in rows if program is not None),
-    )
-
-
-class StudyTestSets:
-    """Test sets by domain, made when first needed; the longest unused are dropped when memory is short."""
-
-    def __init__(self, study: Study, scale: Any, *, device: str, workers: int = 1, whole: Collection[Any] = ()) -> None:
-        """`whole` are the domains whose scenes and programs are wanted."""
-        self.study, self.scale, self.device, self.workers, self.whole = study, scale, device, workers, whole
-        self._held: OrderedDict[Any, StudyTestSet] = OrderedDict()
-        self._lock = threading.Lock()
-        self._room = MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-    def get_or_make(self, domain: Any) -> StudyTestSet:
-        """One thread makes a test set, others wait for it."""
-        with self._lock:
-            if domain not in self._held:
-                whole = domain in self.whole
-                self._held[domain] = make_testset(
-                    self.study, domain, self.scale, device=self.device, workers=self.workers, whole=whole
-                )
-            self._held.move_to_end(domain)
-            while len(self._held) > 1 and sum(e.count_bytes() for e in self._held.values()) > self._room:
-                self._held.popitem(last=False)
-            return self._held[domain]
-
+from .entries import EntryOrigin, OracleDiagnosis, RightOf
+from .test_sets import StudyQuestions, StudyTestSet
 
 ROWS = 20_000  # written together
 
 Rows = list[tuple[QuestionRecord, Prediction]]
 
 
+Outcomes = tuple[tuple[str, EntryOutcome], ...]  # by group of questions
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EntryRun:
-    """A model's run on a test set: its rows by group of questions, image by image."""
+    """A model's run on a test set: outcomes, and its rows by group of questions, image by image, where wanted."""
 
     testset: StudyTestSet
     model: Model  # as it was run, adapted or not
-    rows: dict[str, Rows]
+    outcomes: Outcomes
     seconds: dict[str, float]  # by stage
-    adapted: bool | None  # whether normalisation statistics were adapted to the images; None: not tried
+    rows: dict[str, Rows]
+
+    @property
+    def adapted(self) -> tuple[str, ...] | None:
+        """What was adapted to unlabelled images, and kept; None: not tried."""
+        return getattr(self.model, "adapted", None)
 
     def build_records(self, group: str) -> RunRecords:
         return build_records(build_row_table(self.rows[group]), self.testset.test.questions)
 
-    def score(self) -> tuple[tuple[str, EntryOutcome], ...]:
-        """The outcome on each group of questions."""
-        return tuple(
-            (group, EntryOutcome.from_records(self.build_records(group), questions.counts))
-            for group, questions in self.testset.groups.items()
-        )
+
+def adapt_model(model: Model, contender: Contender, testset: StudyTestSet) -> Model:
+    """The model as the contender's condition has it."""
+    if contender.adapt == NO_ADAPTATION:
+        return model
+    return cast(Adaptable, model).adapt(testset.unlabelled, contender.adapt)
 
 
-def evaluate_testset(model: Model, name: str, testset: StudyTestSet) -> EntryRun:
-    """Ask a model everything, after adapting it to the first images where its file says so."""
+def evaluate_testset(model: Model, name: str, testset: StudyTestSet, *, keep_rows: bool = True) -> EntryRun:
+    """Ask a model everything; without rows by its columns, where it gives them."""
     start = time.perf_counter()
     before = dict(getattr(model, "stage_seconds", {}))
-    adaptation = parse_model_name(name).traits.adaptation
-    if adaptation is not None:
-        model = cast(Adaptable, model).adapt(testset.pictures[: adaptation.images], adaptation.kind)
-        before = {}
-    reads = get_reads(name, model) or EVERYTHING
-    size = getattr(model, "largest_batch", getattr(model, "batch", BATCH))
-    rows: dict[str, Rows] = {group: [] for group in testset.groups}
+    outcomes: list[tuple[str, EntryOutcome]] = []
+    rows: dict[str, Rows] = {}
     for group, questions in testset.groups.items():
-        examples = list(questions.iter_examples())
-        for at in range(0, len(examples), size):
-            some, records = examples[at : at + size], questions.records[at : at + size]
-            responses = predict_checked(model, [example.prompt.restrict(reads) for example in some], name)
-            rows[group] += zip(records, map(build_prediction, some, responses), strict=True)
+        if not keep_rows and hasattr(model, "predict_columns"):
+            outcomes.append((group, _score_columns(model, questions)))
+            continue
+        rows[group] = _ask(model, name, questions)
+        outcomes += score_rows({group: rows[group]}, testset)
     took = getattr(model, "stage_seconds", {"answer": time.perf_counter() - start})
     seconds = {stage: value - before.get(stage, 0.0) for stage, value in took.items()}
-    return EntryRun(testset, model, rows, seconds, getattr(model, "adapted", None))
+    return EntryRun(testset, model, tuple(outcomes), seconds, rows if keep_rows else {})
+
+
+def score_rows(rows: Mapping[str, Rows], testset: StudyTestSet) -> Outcomes:
+    """The outcome on each group of questions."""
+    tables = {group: build_records(build_row_table(some), testset.test.questions) for group, some in rows.items()}
+    return tuple((g, EntryOutcome.from_records(table, testset.groups[g].counts)) for g, table in tables.items())
+
+
+def _ask(model: Model, name: str, questions: StudyQuestions) -> Rows:
+    reads = get_reads(name, model) or EVERYTHING
+    size = getattr(model, "largest_batch", getattr(model, "batch", BATCH))
+    examples = list(questions.iter_examples())
+    rows: Rows = []
+    for at in range(0, len(examples), size):
+        some, records = examples[at : at + size], questions.records[at : at + size]
+        responses = predict_checked(model, [example.prompt.restrict(reads) for example in some], name)
+        rows += zip(records, map(build_prediction, some, responses), strict=True)
+    return rows
+
+
+def _score_columns(model: Any, questions: StudyQuestions) -> EntryOutcome:
+    """The outcome of all questions of a group, without a record of each."""
+    if not len(questions):
+        return EntryOutcome.from_arrays(np.zeros(0, np.bool_), questions.counts)
+    found = model.predict_columns(questions.prompts)
+    said = np.array(["" if answer is None else spell(answer) for answer in found.answers])[found.codes]
+    true = np.array([spell(cast(Answer, record.truth)) for record in questions.records])
+    answered = np.array([answer is not None for answer in found.answers])[found.codes]
+    sure = found.confidence if np.isfinite(found.confidence).any() else None
+    return EntryOutcome.from_arrays((said == true) & answered, questions.counts, int((~answered).sum()), sure)
 
 
 def write_run_folders(
@@ -262,7 +131,7 @@ def write_run_folders(
             "trained_on": row,
             "variant": column,
             "weights": dict(origin.weights),
-            **({"learned": origin.learned} if model in study.adapting_models else {}),
+            **({} if origin.learned is None else {"learned": origin.learned}),
         }
         if not _is_written(folder, spec):
             _write_run(folder, column, spec, [pair for rows in run.rows.values() for pair in rows])

@@ -5,112 +5,69 @@ trained or evaluated.
 """
 
 import re
-import sys
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...errors import UserError, unknown
 from ...folder import lock_folder, lock_path
-from ...model import ModelOptions, ModelSetting, build_model
+from ...model import (
+    ADAPTATION_IMAGES,
+    DEFAULTS,
+    NO_ADAPTATION,
+    Model,
+    ModelOptions,
+    ModelSetting,
+    build_model,
+    get_traits,
+)
 from ...records import content_id
 from ...scene import load_schema
-from ...suites.study import StudyRow, load_study
+from ...suites.study import Contender, StudyRow, find_family, load_study
 from ...train import train as training
-from ...train.data import TRAIN, VAL, SuiteTrainingData, TrainValData, gather_split
-from ...train.train import make_accelerator, name_device, require_torch
-from ...trained_folder import MODEL_FILE, TrainedFolder
-from .entries import EntryOrigin, OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry
+from ...train.accelerator import make_accelerator, name_device
+from ...train.data import TrainValData
+from ...train.loop import TrainingPaused
+from ...train.train import require_torch
+from ...trained_folder import TrainedFolder
+from .entries import EntryOrigin, StudyRecord, TrainingRecord, TransferEntry
 from .entry_store import EntryStore, build_transfer_matrix, hash_train_data
-from .evaluation import EntryRun, StudyTestSet, StudyTestSets, diagnose_models, evaluate_testset, write_run_folders
+from .evaluation import adapt_model, diagnose_models, evaluate_testset, write_run_folders
+from .part_training import find_finished, make_training_data, train_part
+from .prefetch import prefetch
+from .study_spec import StudySpec
+from .test_sets import TEST, StudyTestSet, StudyTestSets
 
 LOCAL_FOLDER = re.compile(r"(?<= )/\S*/")  # of this machine: whoever runs a command again has another
 WEIGHTS, MODELS_FOLDER, RUNS = ("weights", "models", "runs")  # folders of a study: parts, whole models, runs
-TIME_MARGIN = 1.1  # a training begins if there is time for one that takes so much longer than the longest
-SWITCH_INTERVAL = 0.0005  # seconds: training must not wait long for the thread that makes data
-
-
-@contextmanager
-def prefetch(makers: Iterable[Callable[[], Any]], most: int) -> Iterator[Iterator[Any]]:
-    """The results of the makers, in order; one thread works ahead until the end of the `with` block.
-
-    At most `most` results wait; with 0, each is made when it is needed.
-    """
-    if not most:
-        yield (make() for make in makers)
-        return
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    pool = ThreadPoolExecutor(1)
-    try:
-        yield _work_ahead(pool, iter(makers), most)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        sys.setswitchinterval(before)
-
-
-def _work_ahead(pool: ThreadPoolExecutor, makers: Iterator[Callable[[], Any]], most: int) -> Iterator[Any]:
-    pending = deque(map(pool.submit, islice(makers, most + 1)))
-    while pending:
-        result = pending.popleft().result()
-        pending.extend(map(pool.submit, islice(makers, 1)))
-        yield result
-
-
-@dataclass(frozen=True, slots=True)
-class StudySpec:
-    """What to study, and where it goes."""
-
-    suite: str
-    out: Path
-    cells: Path  # where entries are stored: a folder, or FILE.jsonl
-    scale: Any
-    models: tuple[str, ...]
-    factors: tuple[str, ...]
-    visual: str = "mid"
-    known: Path | None = None  # entries of earlier studies, which are not made again
-    seeds: tuple[int, ...] = (0,)
-    only: tuple[str, ...] = ()  # trainings, as their factors call them
-    device: str = "auto"
-    workers: int = 1
-    minutes: float | None = None
-    runs: bool = False  # write each entry as a run folder too
-    command: str = ""
-    background: bool | None = None  # make data in the background; None: if there is a GPU
-
-    def __post_init__(self) -> None:
-        known = load_study(self.suite).models
-        for model in self.models:
-            if model not in known:
-                raise unknown("model", model, known, "a study")
-        if not self.models or not self.factors:
-            raise UserError("a study needs at least one model and one factor")
-        if self.minutes is not None and self.minutes <= 0:
-            raise UserError(f"{self.minutes:g} minutes are too few; give more, or omit --minutes")
-        self.list_rows()  # refuses what is not in the matrix
-
-    def list_rows(self) -> list[StudyRow]:
-        return load_study(self.suite).plan_rows(self.factors, self.visual, seeds=self.seeds, only=self.only)
+LEAST_MINUTES = 0.1  # that a training gets, once it has begun
 
 
 Tell = Callable[[str], None]
+TestKey = tuple[Any, str]  # domain, split
 
 
 def study(
     spec: StudySpec, *, tell: Tell = lambda sentence: None, bar: training.ProgressBar = training.show_no_progress
 ) -> Iterator[StudyRecord]:
-    """Each record as it is stored; ends early, between rows, when the minutes are over."""
-    require_torch(load_study(spec.suite).trained_as)
+    """Each record as it is stored; ends early, between entries, when the minutes are over."""
+    for model in spec.models:
+        require_torch(model)
     return _StudyRun(spec, tell, bar).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The rows of a family of models that share their first part, and what they are still to be tested on."""
+
+    family: str
+    rows: tuple[tuple[StudyRow, tuple[TestKey, ...]], ...]
+    parts: tuple[Any, ...]  # of all rows, each once; the shared one first
 
 
 class _StudyRun:
@@ -125,10 +82,16 @@ class _StudyRun:
         self.device_name = name_device(accelerator.device)
         self.rows = spec.list_rows()
         diagnosed = {at for row in self.rows for at in row.tests if self.study.is_diagnosed(row.trained, at)}
-        self.testsets = StudyTestSets(self.study, spec.scale, device=self.device, workers=spec.workers, whole=diagnosed)
+        self.testsets = StudyTestSets(
+            self.study,
+            spec.scale,
+            device=self.device,
+            workers=spec.workers,
+            whole=diagnosed,
+            adapted=len(spec.adapts) > 1,
+        )
         self.folder = spec.out / WEIGHTS
         self.background = self.device != "cpu" if spec.background is None else spec.background
-        self.longest_training = self.longest_evaluation = 0.0
 
     def run(self) -> Iterator[StudyRecord]:
         lines = lock_path(self.store.path) if self.store.is_lines else nullcontext()
@@ -140,103 +103,122 @@ class _StudyRun:
         stored = self.store.read_records()
         if self.spec.known is not None:
             stored += EntryStore(self.spec.known).read_records()
-        matrix = build_transfer_matrix(stored, self.spec.scale)
-        self.done = {key: self._list_dependencies(key[0], entry.origin) for key, entry in matrix.entries.items()}
-        self.kept = {one.trained: one.origin.weights for one in matrix.trainings.values()}
-        self.hashes = {  # of the parts that stored entries rest on
-            part: entry.origin.hash_of(part.part)
-            for entry in matrix.entries.values()
-            for part in self.study.list_parts(entry.trained, self.spec.scale)
+        matrices = {
+            s: build_transfer_matrix(stored, self.spec.scale, split=s) for s in dict.fromkeys((TEST, *self.spec.splits))
         }
-        self.diagnosed = {(d.trained, d.tested): d for d in matrix.diagnoses}
+        self.done = {
+            (entry.contender, entry.trained, entry.tested, split): (entry.origin.weights, entry.origin.learned)
+            for split, matrix in matrices.items()
+            for entry in matrix.entries.values()
+        }
+        self.kept = {row: one.origin.weights for row, one in matrices[TEST].trainings.items()}
+        self.hashes = {  # of the parts that stored entries rest on
+            part: entry.origin.hash_of(part.stages)
+            for matrix in matrices.values()
+            for entry in matrix.entries.values()
+            for part in self.study.list_parts(entry.trained, self.spec.scale, entry.origin.family)
+        }
+        self.diagnosed = {(d.origin.family, d.trained, d.tested): d for d in matrices[TEST].diagnoses}
 
     def _make_records(self) -> Iterator[StudyRecord]:
-        groups: dict[Any, list[StudyRow]] = {}  # rows by the first part, which they share
-        for row in self.rows:
-            groups.setdefault(self._list_parts([row])[0], []).append(row)
-        left = [rows for rows in groups.values() if not self._is_finished(rows)]
-        if len(left) < len(groups):
-            shared = self.study.parts[0].replace("_", " ")
-            self.tell(f"{len(groups) - len(left)} of {len(groups)} {shared}s have all their entries already")
-        self.tests = {row.trained: self._list_missing_tests(row) for rows in left for row in rows}
-        # One part may be needed by several groups of rows: it is trained with the first.
-        parts = [part for rows in left for part in self._list_parts(rows)]
+        jobs = list(self._list_jobs())
+        # One part may be needed by several jobs: it is trained with the first.
+        parts = [part for job in jobs for part in job.parts]
         data_makers = [partial(self._make_training_data, part, parts.index(part) == k) for k, part in enumerate(parts)]
         testset_makers = [
-            partial(self.testsets.get_or_make, at) for rows in left for row in rows for at in self.tests[row.trained]
+            partial(self.testsets.get_or_make, *key) for job in jobs for _, tests in job.rows for key in tests
         ]
         # Each holds images: of training data there is one more in memory, of test sets two.
         with (
             prefetch(data_makers, 1 if self.background else 0) as data,
             prefetch(testset_makers, 2 if self.background else 0) as testsets,
         ):
-            for rows in left:
-                longest = TIME_MARGIN * (self.longest_training + self.longest_evaluation)
-                minutes = self.spec.minutes
-                if minutes is not None and time.monotonic() + longest >= self.began + 60 * minutes:
-                    self.tell("the minutes are over; the same command resumes from here")
-                    break
-                start = time.monotonic()
-                weights = {part: self._find_or_train(part, next(data)) for part in self._list_parts(rows)}
-                self.longest_training = max(self.longest_training, time.monotonic() - start)
-                start = time.monotonic()
-                for row in rows:
-                    yield from self._evaluate_row(row, [weights[part] for part in self._list_parts([row])], testsets)
-                self.longest_evaluation = max(self.longest_evaluation, time.monotonic() - start)
+            for job in jobs:
+                if self._lacks_time():
+                    return
+                try:
+                    weights = {part: self._find_or_train(part, next(data)) for part in job.parts}
+                except TrainingPaused:
+                    self.tell(f"a training was paused; the same command resumes it from {self.folder}")
+                    return
+                for row, tests in job.rows:
+                    mine = [weights[part] for part in self._list_parts(job.family, row)]
+                    for record in self._evaluate_row(job.family, row, tests, mine, testsets):
+                        if record is None:
+                            return
+                        yield record
 
-    def _is_finished(self, rows: Sequence[StudyRow]) -> bool:
-        """Whether all entries of these rows are there, so that nothing is to be trained or evaluated."""
-        wanted = [(m, row.trained, at) for row in rows for m in self.spec.models for at in row.tests]
-        diagnosed = [(row.trained, at) for row in rows for at in row.tests if self.study.is_diagnosed(row.trained, at)]
-        return (
-            all(self._covers_all_models(self.diagnosed.get(key)) for key in diagnosed)
-            and all(key in self.done for key in wanted)
-            and not any(map(self._is_outdated, rows))
-        )
-
-    def _is_outdated(self, row: StudyRow) -> bool:
-        """Whether an adapting model ran with these very weights, but depends on something else today."""
-        origin = self._find_origin(row)
-        if origin is None:
+    def _lacks_time(self) -> bool:
+        """Whether the minutes are over; trainings pause by themselves."""
+        minutes = self.spec.minutes
+        if minutes is None or time.monotonic() < self.began + 60 * minutes:
             return False
-        for model in self.study.adapting_models & set(self.spec.models):
-            weights, learned = self._list_dependencies(model, origin)
-            before = [self.done[model, row.trained, at] for at in row.tests]
-            if any(old == weights and other != learned for old, other in before):
-                return True
-        return False
+        self.tell("the minutes are over; the same command resumes from here")
+        return True
 
-    def _list_missing_tests(self, row: StudyRow) -> list[Any]:
-        """The test sets a row is still to be evaluated on: all of them, where its parts are yet to be trained."""
-        origin = self._find_origin(row)
+    def _list_jobs(self) -> Iterator[_Job]:
+        """What is still to be done; rows that share their first part together."""
+        finished = 0
+        for family in dict.fromkeys(map(find_family, self.spec.models)):
+            groups: dict[Any, list[tuple[StudyRow, tuple[TestKey, ...]]]] = {}
+            for row in (row for row in self.rows if self.study.suits(family, row.trained)):
+                if missing := self._list_missing_tests(family, row):
+                    groups.setdefault(self._list_parts(family, row)[0], []).append((row, missing))
+                else:
+                    finished += 1
+            for rows in groups.values():
+                parts = [self._list_parts(family, row) for row, _ in rows]
+                shared = dict.fromkeys(part for column in zip(*parts, strict=True) for part in column)
+                yield _Job(family, tuple(rows), tuple(shared))
+        if finished:
+            self.tell(f"{finished} rows have all their entries already")
+
+    def _list_missing_tests(self, family: str, row: StudyRow) -> tuple[TestKey, ...]:
+        """The test sets a row is still to be evaluated on; one that is diagnosed comes once more, at the end.
+
+        All of them, where its parts are yet to be trained.
+        """
+        origin = self._find_origin(family, row)
+        splits = {at: at.build_spec(self.spec.scale).splits() for at in row.tests}
+        keys = [(at, split) for split in self.spec.splits for at in row.tests if split in splits[at]]
         if origin is None:
-            return list(row.tests)
-        return [at for at in row.tests if self._lacks_diagnosis(origin, at) or self._list_missing_models(origin, at)]
+            stored = all(self._is_stored(family, row.trained, *key) for key in keys)
+            again = [(at, TEST) for at in row.tests if self.study.is_diagnosed(row.trained, at)]
+            return () if stored else (*keys, *(again if self._find_oracles(family) else ()))
+        missing = [key for key in keys if self._list_missing(origin, *key)]
+        return (*missing, *((at, TEST) for at in row.tests if self._lacks_diagnosis(origin, at)))
 
-    def _list_missing_models(self, origin: EntryOrigin, tested: Any) -> list[str]:
-        """The models whose entry is still to be made."""
-        keys = {model: (model, origin.trained, tested) for model in self.spec.models}
-        return [m for m, key in keys.items() if self.done.get(key) != self._list_dependencies(m, origin)]
+    def _is_stored(self, family: str, trained: Any, tested: Any, split: str) -> bool:
+        """Whether all entries of a test are there, of whatever weights; these may lie elsewhere."""
+        wanted = self.spec.list_contenders(family)
+        return all((contender, trained, tested, split) in self.done for contender in wanted)
 
-    def _list_dependencies(self, model: str, origin: EntryOrigin) -> tuple[tuple[tuple[str, str], ...], str | None]:
-        """What a model's answers depend on: weights, and of adapting models what was learned besides."""
-        return origin.weights, origin.learned if model in self.study.adapting_models else None
+    def _list_missing(self, origin: EntryOrigin, tested: Any, split: str) -> list[Contender]:
+        """The contenders whose entry is still to be made."""
+        return [
+            contender
+            for contender in self.spec.list_contenders(origin.family)
+            if self.done.get((contender, origin.trained, tested, split))
+            != (origin.weights, _hash_learned(contender, origin))
+        ]
 
     def _lacks_diagnosis(self, origin: EntryOrigin, tested: Any) -> bool:
         """Whether oracles are still to be asked, of these weights and all models."""
-        there = self.diagnosed.get((origin.trained, tested))
+        if not self.study.is_diagnosed(origin.trained, tested) or not self._find_oracles(origin.family):
+            return False
+        there = self.diagnosed.get((origin.family, origin.trained, tested))
         same = there and (there.origin.weights, there.origin.learned) == (origin.weights, origin.learned)
-        return self.study.is_diagnosed(origin.trained, tested) and not (same and self._covers_all_models(there))
+        return not (there and same and set(self._find_oracles(origin.family)) <= set(there.models))
 
-    def _covers_all_models(self, diagnosis: OracleDiagnosis | None) -> bool:
-        return diagnosis is not None and set(self.spec.models) <= set(diagnosis.models)
+    def _find_oracles(self, family: str) -> list[str]:
+        """The models whose stages can be told the truth: those that execute programs."""
+        known = [m for m in self.spec.models if find_family(m) == family and get_traits(m).positions]
+        return known if TEST in self.spec.splits else []
 
     # --- training: the first part, which some rows share, and their other parts ------------------------
 
-    def _list_parts(self, rows: Sequence[StudyRow]) -> list[Any]:
-        """The parts of the rows, each once; the shared one first."""
-        parts = [self.study.list_parts(row.trained, self.spec.scale) for row in rows]
-        return list(dict.fromkeys(part for column in zip(*parts, strict=True) for part in column))
+    def _list_parts(self, family: str, row: StudyRow) -> Sequence[Any]:
+        return self.study.list_parts(row.trained, self.spec.scale, family)
 
     def _make_training_data(self, part: Any, first: bool) -> TrainValData | None:
         """What a part learns from; nothing where it is trained already, or will be by then."""
@@ -249,137 +231,141 @@ class _StudyRun:
         if trained is not None:
             return trained
         self.tell(f"training {part.name}")
-        if part.part != self.study.parts[0] and part in self.hashes:
+        if part in self.hashes:
             self.tell(
                 f"stored entries rest on another training of {part.name}, which is not in {self.folder}: "
                 "only those of the training with more entries will be shown"
             )
         assert data is not None
-        given = {"device": self.spec.device, "command": self.spec.command}
+        left = self.spec.minutes and max(self.spec.minutes - (time.monotonic() - self.began) / 60, LEAST_MINUTES)
+        given: dict[str, Any] = {"device": self.spec.device, "command": self.spec.command, "minutes": left}
         return train_part(self.spec.suite, part, data, self.folder, **given, bar=self.bar)
 
     def _find_part(self, part: Any) -> TrainedFolder | None:
-        """The part as it was trained before: here, or as it is shipped where stored entries rest on that."""
-        finished = find_finished(self.spec.suite, part, self.folder)
-        return finished or self.study.find_shipped(part.part, self.hashes.get(part))
+        """The part as it was trained before: here, or as it is shipped where that was trained in the same way."""
+        return find_finished(self.spec.suite, part, self.folder) or self.study.find_shipped(part)
 
     # --- evaluation: the entries of a row ---------------------------------------------------------------
 
     def _evaluate_row(
-        self, row: StudyRow, parts: Sequence[TrainedFolder], testsets: Iterator[StudyTestSet]
-    ) -> Iterator[StudyRecord]:
-        """The entries of a row, test set by test set."""
-        origin = self._build_origin(row.trained, parts)
-        folder = self.spec.out / MODELS_FOLDER / row.trained.label.replace("@", "-").replace(" ", "-")
-        self.study.combine_parts(folder, parts)
-        if self.kept.get(row.trained) != origin.weights:
+        self,
+        family: str,
+        row: StudyRow,
+        tests: Sequence[TestKey],
+        parts: Sequence[TrainedFolder],
+        testsets: Iterator[StudyTestSet],
+    ) -> Iterator[StudyRecord | None]:
+        """The entries of a row, test set by test set; None once the minutes are over."""
+        origin = self._build_origin(family, row.trained, parts)
+        folder = self._combine_parts(row, parts)
+        if self.kept.get((family, row.trained)) != origin.weights:
             yield self._add(self._build_training_record(origin, parts))
-        setting = ModelSetting(
-            schema=load_schema(self.spec.suite), options=ModelOptions(device=self.device, trace=False)
-        )
-        models = {model: build_model(f"{model}:{folder}", setting) for model in self.spec.models}
-        for tested in self.tests[row.trained]:
+        models: dict[tuple[str, str], Model] = {}
+        for tested, split in tests:
+            if self._lacks_time():
+                yield None
             testset = next(testsets)
-            runs: dict[str, EntryRun] = {}
-            for model in self._list_missing_models(origin, tested):
-                runs[model] = evaluate_testset(models[model], model, testset)
-                yield self._add(self._build_entry(origin, model, runs[model]))
-            if self._lacks_diagnosis(origin, tested):
-                every = {m: runs.get(m) or evaluate_testset(models[m], m, testset) for m in self.spec.models}
-                yield self._add(diagnose_models(every, next(iter(models.values())), testset, origin))
+            missing = self._list_missing(origin, tested, split)
+            for contender in missing:
+                if self._lacks_time():  # what is done is stored, and an entry takes seconds
+                    yield None
+                key = contender.model, contender.positions
+                models[key] = models.get(key) or self._build_model(contender, folder)
+                entry = self._evaluate(origin, contender, models[key], testset)
+                self.done[contender, row.trained, tested, split] = origin.weights, entry.origin.learned
+                yield self._add(entry)
+            if not missing and self._lacks_diagnosis(origin, tested):
+                names = self._find_oracles(family)
+                plain = {
+                    m: models.get((m, DEFAULTS.positions)) or self._build_model(Contender(m), folder) for m in names
+                }
+                runs = {m: evaluate_testset(model, m, testset) for m, model in plain.items()}
+                yield self._add(diagnose_models(runs, plain[names[0]], testset, origin))
+
+    def _build_model(self, contender: Contender, folder: Path) -> Model:
+        options = ModelOptions(device=self.device, trace=False, positions=contender.positions)
+        return build_model(
+            f"{contender.model}:{folder}", ModelSetting(schema=load_schema(self.spec.suite), options=options)
+        )
+
+    def _evaluate(
+        self, origin: EntryOrigin, contender: Contender, model: Model, testset: StudyTestSet
+    ) -> TransferEntry:
+        """The entry, whose run is written as a folder too: at the paper's scale, where it is large, on demand."""
+        model = adapt_model(model, contender, testset)
+        adapted = getattr(model, "adapted", None)
+        test, learned = testset.test, _hash_learned(contender, origin)
+        if adapted == ():  # nothing was kept: answers are those without adaptation, which has an entry
+            return TransferEntry(contender, replace(origin, learned=learned), test, (), (), adapted)
+        usual = contender == Contender(contender.model) and test.split == TEST
+        keep_rows = usual and (self.spec.runs or self.spec.scale.name != "paper")
+        run = evaluate_testset(model, contender.model, testset, keep_rows=keep_rows)
+        if keep_rows:
+            write_run_folders(self.spec.out / RUNS, self.study, contender.model, origin, run, self.spec.visual)
+        seconds = {"make": testset.seconds, **run.seconds}
+        took = tuple((name, round(value, 3)) for name, value in seconds.items())
+        return TransferEntry(contender, replace(origin, learned=learned), test, run.outcomes, took, adapted)
+
+    def _combine_parts(self, row: StudyRow, parts: Sequence[TrainedFolder]) -> Path:
+        """The folder of the whole model: a part's own, if that is all of it."""
+        if len(parts) == 1:
+            return parts[0].folder
+        folder: Path = self.spec.out / MODELS_FOLDER / row.trained.label.replace("@", "-").replace(" ", "-")
+        self.study.combine_parts(folder, parts)
+        return folder
 
     def _add(self, record: StudyRecord) -> StudyRecord:
         self.store.add(record)
         return record
 
-    def _find_origin(self, row: StudyRow) -> EntryOrigin | None:
+    def _find_origin(self, family: str, row: StudyRow) -> EntryOrigin | None:
         """What entries of the row would rest on; None where a part is yet to be trained."""
-        parts = [self._find_part(part) for part in self._list_parts([row])]
+        parts = [self._find_part(part) for part in self._list_parts(family, row)]
         trained = [part for part in parts if part is not None]
-        return self._build_origin(row.trained, trained) if len(trained) == len(parts) else None
+        return self._build_origin(family, row.trained, trained) if len(trained) == len(parts) else None
 
-    def _build_origin(self, trained: Any, parts: Sequence[TrainedFolder]) -> EntryOrigin:
+    def _build_origin(self, family: str, trained: Any, parts: Sequence[TrainedFolder]) -> EntryOrigin:
+        planned = self.study.list_parts(trained, self.spec.scale, family)
+        stages = [(part, stage) for part, plan in zip(parts, planned, strict=True) for stage in plan.stages]
+        recipes = [
+            [{k: v for k, v in part.config(stage).items() if k != "vocabulary"}, part.about[stage]["recipe"]]
+            for part, stage in stages
+        ]
+        fitted = [part.about.get(key) for part in parts for key in part.FIGURES]
         return EntryOrigin(
             self.spec.suite,
+            family,
             self.spec.scale,
             trained,
-            tuple((name, part.about[name]["blake2b"]) for part, name in zip(parts, self.study.parts, strict=True)),
-            hash_train_data(self.spec.suite, trained, self.spec.scale),
-            self.study.hash_recipes(parts),
+            tuple((stage, part.about[stage]["blake2b"]) for part, stage in stages),
+            hash_train_data(self.spec.suite, trained, self.spec.scale, family),
+            content_id(recipes),
             self.device_name,
             __version__,
             datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            self.study.hash_learned(parts),
+            content_id(fitted) if fitted else None,
         )
 
     def _build_training_record(self, origin: EntryOrigin, parts: Sequence[TrainedFolder]) -> TrainingRecord:
         seconds: list[tuple[str, float]] = []
         commands = []
-        for trained, (name, stage) in zip(parts, self.study.stages.items(), strict=True):
-            seconds += [(f"{stage}, {k}", float(v)) for k, v in trained.about["seconds"].items()]
-            commands.append(trained.about[name].get("command"))
+        for trained, plan in zip(
+            parts, self.study.list_parts(origin.trained, origin.scale, origin.family), strict=True
+        ):
+            what = plan.only or plan.model
+            seconds += [(f"{what}, {k}", float(v)) for k, v in trained.about["seconds"].items()]
+            commands += [trained.about[stage].get("command") for stage in plan.stages]
+        devices = ", ".join(dict.fromkeys(str(trained.about["device"]) for trained in parts))
         return TrainingRecord(
-            origin,
+            replace(origin, device=devices),
             tuple(seconds),
             tuple((k, float(v)) for k, v in self.study.list_validation(parts).items()),
             LOCAL_FOLDER.sub("", "; ".join(dict.fromkeys(filter(None, commands)))),
         )
 
-    def _build_entry(self, origin: EntryOrigin, model: str, run: EntryRun) -> TransferEntry:
-        """The entry of a run, which is written as a folder too: at the paper's scale, where it is large, on demand."""
-        if self.spec.runs or self.spec.scale.name != "paper":
-            write_run_folders(self.spec.out / RUNS, self.study, model, origin, run, self.spec.visual)
-        seconds = {"make": run.testset.seconds, **run.seconds}
-        return TransferEntry(
-            model,
-            replace(origin, learned=self._list_dependencies(model, origin)[1]),
-            run.testset.test,
-            run.score(),
-            tuple((name, round(value, 3)) for name, value in seconds.items()),
-            run.adapted,
-        )
 
-
-def open_part_data(suite: str, part: Any) -> SuiteTrainingData:
-    return SuiteTrainingData(suite, part.domain.build_spec(part.scale))
-
-
-def build_train_spec(suite: str, part: Any, device: str = "cpu", command: str = "") -> training.TrainSpec:
-    data, model = open_part_data(suite, part), load_study(suite).trained_as
-    return training.TrainSpec(
-        model=model,
-        data=data.name,
-        visual=part.domain.visual,
-        images=data.count(TRAIN),
-        seed=part.seed,
-        only=training.find_trainable(model).stage(part.part).option,
-        epochs=part.epochs,
-        device=device,
-        command=command,
-    )
-
-
-def find_finished(suite: str, part: Any, folder: Path) -> TrainedFolder | None:
-    """The part as it was trained before, if it was to the end; another one's folder is refused."""
-    if not (folder / part.name / MODEL_FILE).exists():
-        return None
-    spec = build_train_spec(suite, part)
-    trained = spec.trainable.folder.read(folder / part.name)
-    wanted = content_id(spec.to_json(open_part_data(suite, part), None))
-    return trained if content_id(trained.about.get("spec")) == wanted else None
-
-
-def make_training_data(suite: str, part: Any, *, device: str, workers: int) -> TrainValData:
-    """Make the images or questions that a part learns from."""
-    start = time.perf_counter()
-    data, stages = open_part_data(suite, part), build_train_spec(suite, part).stages
-    train, val = (gather_split(data, split, stages, device=device, workers=workers) for split in (TRAIN, VAL))
-    return TrainValData(train, val, time.perf_counter() - start)
-
-
-def train_part(
-    suite: str, part: Any, data: TrainValData, folder: Path, *, device: str, command: str, bar: training.ProgressBar
-) -> TrainedFolder:
-    """Train it on what was made ahead; a training that was stopped is resumed."""
-    spec = build_train_spec(suite, part, device, command)
-    return training.train_on(open_part_data(suite, part), spec, folder / part.name, splits=data, bar=bar)
+def _hash_learned(contender: Contender, origin: EntryOrigin) -> str | None:
+    """What answers depend on besides the weights: what was fitted after training, and how models adapt."""
+    if contender.adapt == NO_ADAPTATION:
+        return origin.learned
+    return content_id([origin.learned, get_traits(contender.model).adaptation_version, ADAPTATION_IMAGES])

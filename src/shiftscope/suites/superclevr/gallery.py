@@ -29,7 +29,7 @@ from ...scene import Object
 from ...schemas.superclevr import CATEGORIES, SHAPE
 from ...store.grounding_picture import draw_question
 from ...world import superclevr as world
-from .._scene_images import render_stored_images
+from ..scene_images import render_stored_images
 
 FRONT, BACK = 176.0, -4.0  # turns that show the front and the left side, the back and the right side
 CATEGORY = {model: category for category, models in CATEGORIES for model in models}

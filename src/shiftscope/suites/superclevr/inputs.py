@@ -26,7 +26,7 @@ from ...store.shard import ShardFile, read_columns
 from ...store.tables import summarize_scene
 from ...world.superclevr import SuperClevrRules
 from ...world.superclevr.concepts import COLORS, SHAPES, ConceptDistribution
-from .._scene_images import render_stored_images, write_spool
+from ..scene_images import render_stored_images, write_spool
 
 BLOCK = 1000  # scenes, about, that one process reads at a time
 

@@ -17,12 +17,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UserError, unknown
 from ...metrics.relative_degrade import VARIANTS
+from ...model import get_traits
 from ...models.nsvqa import trained_model as _trained
+from ...models.nsvqa.training import PLAIN
 from ...question import Question
-from ...records import JsonRecord, content_id
+from ...records import JsonRecord
+from ...registry import MODELS as _MODELS
 from ...schemas.superclevr import SCHEMA
+from ...trainable import ANSWERS, IMAGES, PROGRAMS
 from ...trained_folder import MODEL_FILE
-from ..study import FactorGrid, Finding, Study, StudyRow
+from ..study import FactorGrid, Finding, Study, StudyRow, find_family
 from .suite import SuperclevrSpec
 from .variants import DEFAULT, MID, RD, find_variant
 
@@ -30,9 +34,11 @@ if TYPE_CHECKING:
     from ...metrics.transfer_matrix import TransferMatrix
 
 TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))  # what it says besides figures
-MODELS = ("nsvqa", "p_nsvqa", "p_nsvqa_exact")
+MODELS = tuple(name for name in TEXTS["models"] if name in _MODELS.names())  # of those planned, what there is
 OBJECT, PART = "object", "part"  # questions about whole vehicles, and about their parts
 REDUNDANCY_LEVELS = VARIANTS["redundancy"]
+JOINT = frozenset((IMAGES, ANSWERS))
+FAMILY = _trained.TrainedModel.KIND  # of the models whose question parser can be plain
 VISUAL_LEVELS = (MID, "hard")  # at which the variants of a factor but visual complexity can be seen
 TEST_VARIANTS = {**VARIANTS, "distribution": ("bal", "slt", "long", "head", "tail", "oppo")}
 
@@ -48,7 +54,7 @@ class StudyScale(JsonRecord):
     questions: int = 10  # per image, about whole vehicles
     part_questions: int = 10
     shard: int = 250  # images whose questions are balanced together
-    epochs: tuple[int, int] | None = None  # of scene and question parser; else as many as their recipes say
+    epochs: int | None = None  # of every part; else as many as its recipe says
 
     @property
     def test_images(self) -> int:
@@ -56,7 +62,7 @@ class StudyScale(JsonRecord):
 
 
 SCALES = {
-    "small": StudyScale("small", 480, (168, 112), shard=40, epochs=(4, 4)),
+    "small": StudyScale("small", 480, (168, 112), shard=40, epochs=4),
     "paper": StudyScale("paper", 30_000, (480, 320)),
 }
 
@@ -95,20 +101,23 @@ class TrainingSetup:
     scenes: StudyDomain = StudyDomain()
     questions: str = RD
     seed: int = 0
+    plain: bool = False  # the question parser learned without enriched and stripped questions
 
     @property
     def label(self) -> str:
         level = "" if self.questions == RD else f" {self.questions}"
+        level += " plain" if self.plain else ""
         return f"{self.scenes.label}{level}{f' seed {self.seed}' if self.seed else ''}"
 
     def to_json(self) -> dict[str, Any]:
-        return {**self.scenes.to_json(), "questions": self.questions, "seed": self.seed}
+        told = {**self.scenes.to_json(), "questions": self.questions, "seed": self.seed}
+        return told | ({"plain": True} if self.plain else {})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrainingSetup:
         if data["questions"] not in REDUNDANCY_LEVELS:
             raise unknown("level of redundancy", data["questions"], REDUNDANCY_LEVELS)
-        return cls(StudyDomain.from_json(data), data["questions"], int(data["seed"]))
+        return cls(StudyDomain.from_json(data), data["questions"], int(data["seed"]), bool(data.get("plain")))
 
     @classmethod
     def from_name(cls, name: str, visual: str = MID) -> TrainingSetup:
@@ -119,23 +128,26 @@ class TrainingSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class ParserTraining:
-    """One parser that a study trains: on scenes of a domain, or on the default's questions at a level."""
+class PartTraining:
+    """What a study trains at once: one stage of a model, or all of them."""
 
-    part: str  # scene or question parser
+    model: str  # whose Trainable it is; models of one family share it
+    stages: tuple[str, ...]
+    only: str  # as `train --only` calls it; nothing for all stages
     domain: StudyDomain  # what it learns from
     seed: int
     scale: StudyScale
+    settings: tuple[tuple[str, str], ...] = ()  # as `train --set` gives them
 
     @property
     def name(self) -> str:
         """Of its folder."""
-        label = self.domain.label.replace("@", "-")
-        return f"{self.scale.name}-{_trained.PARSERS[self.part]}-{label}-{self.seed}"
+        label = "-".join([self.domain.label.replace("@", "-"), *(value for _, value in self.settings)])
+        return f"{self.scale.name}-{self.only or self.model}-{label}-{self.seed}"
 
     @property
     def epochs(self) -> int | None:
-        return self.scale.epochs[STUDY.parts.index(self.part)] if self.scale.epochs else None
+        return self.scale.epochs
 
 
 def factor_grid(factor: str, visual: str = MID) -> FactorGrid:
@@ -160,6 +172,16 @@ def factor_grid(factor: str, visual: str = MID) -> FactorGrid:
     )
 
 
+def _build_plain_grid() -> FactorGrid:
+    """Redundancy once more, with question parsers that never saw an enriched or stripped question."""
+    grid = factor_grid("redundancy")
+    trained = tuple((name, replace(setup, plain=True)) for name, setup in grid.trained)
+    return replace(grid, title="redundancy, plain", trained=trained, extra=True, caveat="", farthest=grid.pairs[-1])
+
+
+PLAIN_GRID = _build_plain_grid()
+
+
 @lru_cache(maxsize=1)
 def _list_part_templates() -> frozenset[str]:
     from ...questions.clevr.template_sets import builtin_part_templates
@@ -168,19 +190,17 @@ def _list_part_templates() -> frozenset[str]:
 
 
 class SuperclevrStudy(Study):
-    """NSVQA's three ways to answer, of one training, over the four factors."""
+    """Every model over the four factors; NSVQA's ways to answer share one training."""
 
     suite = "superclevr"
-    title = "NSVQA, P-NSVQA and exact inference on Super-CLEVR"
+    title = "Models on Super-CLEVR"
     scale_type, training_type, domain_type = StudyScale, TrainingSetup, StudyDomain
     models = MODELS
-    adapting_models = frozenset(("p_nsvqa_exact",))  # depends on calibration and relations learned, and adapts
-    comparisons = (("p_nsvqa", "nsvqa"), ("p_nsvqa_exact", "p_nsvqa"))
-    trained_as = "p_nsvqa"  # one training serves all three
-    stages: Mapping[str, str] = {_trained.SCENE_PARSER: "scenes", _trained.QUESTION_PARSER: "questions"}
+    planned = tuple(TEXTS["models"])
+    comparisons = (("p_nsvqa", "nsvqa"), ("p_nsvqa", "p_nsvqa_referent"), ("p_nsvqa_exact", "p_nsvqa"))
     question_groups = (OBJECT, PART)
     factors = tuple(VARIANTS)
-    grids = (*map(factor_grid, VARIANTS), factor_grid("distribution", "hard"))
+    grids = (*map(factor_grid, VARIANTS), factor_grid("distribution", "hard"), PLAIN_GRID)
     default = (TrainingSetup(), StudyDomain())
     seeds = (0, 1, 2)  # all else is of the first
     measures: Mapping[str, str] = TEXTS["measures"]
@@ -205,44 +225,70 @@ class SuperclevrStudy(Study):
         *,
         seeds: Sequence[int] = (0,),
         only: Collection[str] = (),
+        tests: Collection[str] = (),
     ) -> list[StudyRow]:
-        """The trainings of these factors with their tests, the default first; rows that share scenes together.
+        """The trainings of these factors, of these seeds, with their tests; the default first, shared scenes together.
 
-        `only` names the trainings wanted, as their factors do; other seeds are of the default, tested in its own
-        domain.
+        `only` and `tests` name the trainings and test sets wanted, as their factors do.
         """
-        tests: dict[TrainingSetup, dict[StudyDomain, None]] = {}
+        tested_on: dict[TrainingSetup, dict[StudyDomain, None]] = {}
+        domains: dict[str, StudyDomain] = {}
         names: dict[str, TrainingSetup] = {}
         for factor in factors:
             grid = factor_grid(factor, visual)
             for name, trained in grid.trained:
                 names[name] = trained
-                tests.setdefault(trained, {}).update((tested, None) for _, tested in grid.tested)
-        known = {*names, *(t.scenes.variant for t in tests)}
+                tested_on.setdefault(trained, {}).update((tested, None) for _, tested in grid.tested)
+            domains |= {**dict(grid.tested), **{at.variant: at for _, at in grid.tested}}
+        for level, trained in PLAIN_GRID.trained:  # these by name alone
+            if (name := f"{level} plain") in only:
+                names[name] = trained
+                tested_on[trained] = dict.fromkeys(at for _, at in PLAIN_GRID.tested)
+        known = {*names, *(t.scenes.variant for t in tested_on)}
         for name in only:
             if name not in known:
                 raise unknown("training", name, known, "the factors chosen")
+        for name in tests:
+            if name not in domains:
+                raise unknown("test set", name, domains, "the factors chosen")
         for seed in seeds:
             if seed < 0:
                 raise UserError(f"a seed is 0 or more, not {seed}")
-            if seed:
-                tests.setdefault(TrainingSetup(seed=seed), {})[StudyDomain()] = None
         wanted = {names[n] for n in only if n in names}
-        wanted |= {t for t in tests if t.scenes.variant in only and t.questions == RD}
-        chosen = [t for t in tests if not only or replace(t, seed=0) in wanted]
+        wanted |= {t for t in tested_on if t.scenes.variant in only and t.questions == RD and not t.plain}
+        chosen = [replace(t, seed=seed) for t in tested_on if not only or t in wanted for seed in seeds]
         # The default first, and of each scene parser the usual questions first.
         chosen.sort(key=lambda t: (t.scenes != StudyDomain(), t.scenes, t.seed, t.questions != RD))
-        return [StudyRow(t, tuple(tests[t])) for t in chosen]
+        kept = {domains[name] for name in tests}
+        rows = [(t, [at for at in tested_on[replace(t, seed=0)] if not tests or at in kept]) for t in chosen]
+        return [StudyRow(trained, tuple(domains)) for trained, domains in rows if domains]
 
-    def list_parts(self, trained: TrainingSetup, scale: StudyScale) -> tuple[ParserTraining, ...]:
-        questions = StudyDomain.from_name(trained.questions)
-        return (
-            ParserTraining(_trained.SCENE_PARSER, trained.scenes, trained.seed, scale),
-            ParserTraining(_trained.QUESTION_PARSER, questions, trained.seed, scale),
-        )
+    def list_parts(self, trained: TrainingSetup, scale: StudyScale, family: str) -> tuple[PartTraining, ...]:
+        """Stages that learn from different things are trained apart, so that rows can share them."""
+        model = self.list_models(family)[0]
+        trainable = get_traits(model).trainable
+        assert trainable is not None
+        stages = trainable.stages
+        if len(stages) == 1 or any(stage.needs for stage in stages):
+            names = tuple(stage.name for stage in stages)
+            return (PartTraining(model, names, "", self._find_domain(trained, JOINT), trained.seed, scale),)
+        domains = [self._find_domain(trained, stage.supervision) for stage in stages]
+        plain = tuple(PLAIN.items()) if trained.plain else ()
+        each = [
+            (s, at, plain if s.name == _trained.QUESTION_PARSER else ()) for s, at in zip(stages, domains, strict=True)
+        ]
+        return tuple(PartTraining(model, (s.name,), s.option, at, trained.seed, scale, how) for s, at, how in each)
 
-    def find_base(self, trained: TrainingSetup) -> TrainingSetup:
-        return replace(trained, questions=RD)
+    def _find_domain(self, trained: TrainingSetup, supervision: frozenset[str]) -> StudyDomain:
+        """Questions are the default's at their level; who learns from images too has both of one domain."""
+        if IMAGES not in supervision:
+            return StudyDomain.from_name(trained.questions)
+        if not supervision & {PROGRAMS, ANSWERS} or trained.questions == RD:
+            return trained.scenes
+        return StudyDomain.from_name(trained.questions, trained.scenes.visual)
+
+    def suits(self, family: str, trained: TrainingSetup) -> bool:
+        return family == FAMILY or not trained.plain
 
     def find_group(self, question: Question) -> str:
         return PART if question.provenance.template in _list_part_templates() else OBJECT
@@ -253,43 +299,33 @@ class SuperclevrStudy(Study):
             yield "seeds", trained.label.replace(" ", "-"), tested.label
             return
         grids = [*self.grids, *(factor_grid(grid.factor, visual) for grid in self.grids)]
-        for grid in {(grid.factor, grid.visual): grid for grid in grids}.values():
+        for grid in {grid.title: grid for grid in grids}.values():
             row = next((name for name, t in grid.trained if t == trained), None)
             column = next((name for name, at in grid.tested if at == tested), None)
             if row and column:
-                yield grid.title.replace("@", "-"), row, column
+                yield grid.title.replace("@", "-").replace(", ", "-"), row, column
 
-    def find_shipped(self, part: str, digest: str | None) -> _trained.TrainedModel | None:
+    def find_shipped(self, part: PartTraining) -> _trained.TrainedModel | None:
         folder = _trained.SHIPPED / self.suite
-        if digest is None or not (folder / MODEL_FILE).is_file():
+        if find_family(part.model) != FAMILY or part.settings or not (folder / MODEL_FILE).is_file():
             return None
-        shipped = _trained.read_trained_model(folder)
-        if shipped.about.get(part, {}).get("blake2b") != digest:
+        shipped, (stage,) = _trained.read_trained_model(folder), part.stages
+        spec = part.domain.build_spec(part.scale)
+        entry = shipped.about.get(stage, {})
+        if (entry.get("seed"), entry.get("data")) != (part.seed, spec.spec() | spec.identify()):
             return None
-        return _trained.TrainedModel(
-            folder, shipped.about | {"seconds": shipped.about["seconds"][_trained.PARSERS[part]]}
-        )
+        return _trained.TrainedModel(folder, shipped.about | {"seconds": shipped.about["seconds"][part.only]})
 
     def combine_parts(self, folder: Path, parts: Sequence[Any]) -> None:
         _trained.write_combined_model(folder, *parts)
 
-    def hash_recipes(self, parts: Sequence[Any]) -> str:
-        recipes = []
-        for trained, part in zip(parts, self.parts, strict=True):
-            config = {k: v for k, v in trained.config(part).items() if k != "vocabulary"}
-            recipes.append([config, trained.about[part]["recipe"]])
-        return content_id(recipes)
-
-    def hash_learned(self, parts: Sequence[Any]) -> str:
-        """Calibration, relations, and how p_nsvqa_exact adapts."""
-        from ...models import p_nsvqa_exact
-
-        learned = [parts[0].about.get(key) for key in ("calibration", "spatial")]
-        return content_id([*learned, p_nsvqa_exact.ADAPTATION_IMAGES, p_nsvqa_exact.ADAPTATION_VERSION])
-
     def list_validation(self, parts: Sequence[Any]) -> dict[str, float]:
-        scenes, questions = (trained.about[part]["val"] for trained, part in zip(parts, self.parts, strict=True))
-        return {**scenes, "program": questions["exact"]}
+        found: dict[str, float] = {}
+        for trained in parts:
+            for stage in trained.parts:
+                figures = trained.about[stage]["val"]
+                found |= {"program": figures["exact"]} if stage == _trained.QUESTION_PARSER else figures
+        return found
 
     def describe_scale(self, scale: StudyScale) -> str:
         width, height = scale.size

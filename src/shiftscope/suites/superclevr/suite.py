@@ -29,7 +29,7 @@ from ...world import Sampling
 from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
 from .. import Option, ProgressBar, ShardPlan, option
-from .._scene_images import read_spool
+from ..scene_images import read_spool
 from ..sources import credit_sources
 from . import inputs as _inputs
 from .variants import DEFAULT, VARIANTS, SuperclevrVariant, find_variant

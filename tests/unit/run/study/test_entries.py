@@ -1,6 +1,7 @@
 """Cells: what is kept of a model on a test, read back as it was written, refused where it does not add up."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from shiftscope.errors import UserError
 from shiftscope.metrics.calibration import Reliability
 from shiftscope.metrics.transfer_matrix import EntryOutcome
+from shiftscope.model import get_traits
 from shiftscope.run.study.entries import TransferEntry, parse_record
 from shiftscope.run.study.entry_store import EntryStore, merge_records
+from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.suites.superclevr.study import SCALES, STUDY, StudyDomain, TrainingSetup, factor_grid
 from study_toys import TOY, cell, diagnosis, training
 
@@ -66,6 +69,15 @@ def test_a_record_is_read_back_as_it_was_written(record, tmp_path):
         shelf.add(record)
         shelf.add(record)
         assert shelf.read_records() == [record]
+
+
+def test_conditions_are_part_of_an_entry():
+    made = replace(cell(7, under=("predicted", "both"), split="val"), adapted=("norm", "part priors"))
+    assert made.model == "p_nsvqa, predicted, both"
+    assert made.name.startswith("toy-p_nsvqa+predicted+both-default-default-val-")
+    assert parse_record(json.loads(json.dumps(made.to_json()))) == made
+    unchanged = replace(made, adapted=())  # its outcomes are those without adaptation
+    assert unchanged.to_json()["outcomes"] == {}
 
 
 def test_what_was_learned_of_beliefs_is_kept_where_it_is_known():
@@ -147,27 +159,59 @@ def test_the_default_stands_for_four_variants():
 
 
 def test_the_matrix_is_that_of_the_paper():
-    rows = {row.trained.label: [t.label for t in row.tests] for row in STUDY.plan_rows(seeds=STUDY.seeds)}
+    rows = {row.trained.label: [t.label for t in row.tests] for row in STUDY.plan_rows()}
     assert rows["easy"] == rows["hard"] == ["easy", "default", "hard"]
     assert rows["default rd-"] == ["rd-", "default", "rd+"]
     assert rows["slt"] == ["default", "slt", "long", "head", "tail", "oppo"]
     assert rows["co-1"] == ["default", "co-1", "co-2"]
-    assert rows["default seed 1"] == rows["default seed 2"] == ["default"]
     assert len(rows["default"]) == 12
-    assert list(rows)[:5] == ["default", "default rd-", "default rd+", "default seed 1", "default seed 2"]
-    assert len(rows) == 11
+    assert list(rows)[:3] == ["default", "default rd-", "default rd+"]
+    assert len(rows) == 9
     hard = {row.trained.label: len(row.tests) for row in STUDY.plan_rows(["distribution"], "hard")}
     assert hard == {"hard": 6, "slt@hard": 6, "long@hard": 6}
-    assert [g.title for g in STUDY.grids][-1] == "distribution@hard"
+    assert [g.title for g in STUDY.grids][-2:] == ["distribution@hard", "redundancy, plain"]
+    assert len(STUDY.pairs) == 59
 
 
 def test_only_some_trainings_can_be_chosen():
     assert [r.trained.label for r in STUDY.plan_rows(only=["mid", "rd-"])] == ["default", "default rd-"]
     assert [r.trained.label for r in STUDY.plan_rows(only=["default"], seeds=[0, 1])] == ["default", "default seed 1"]
+    (row,) = STUDY.plan_rows(only=["default"], tests=["mid", "head"])
+    assert [at.label for at in row.tests] == ["default", "head"]
+    with pytest.raises(UserError, match="no test set 'head' in the factors chosen"):
+        STUDY.plan_rows(["visual"], tests=["head"])
     with pytest.raises(UserError, match="no training 'slt' in the factors chosen"):
         STUDY.plan_rows(["visual"], only=["slt"])
     with pytest.raises(UserError, match="no factor 'colour'"):
         factor_grid("colour")
+
+
+def test_plain_question_parsers_are_trained_by_name():
+    rows = STUDY.plan_rows(["redundancy"], only=["rd+ plain", "rd plain"])
+    assert {r.trained.label: [t.label for t in r.tests] for r in rows} == {
+        "default plain": ["rd-", "default", "rd+"],
+        "default rd+ plain": ["rd-", "default", "rd+"],
+    }
+    trained = rows[0].trained
+    assert TrainingSetup.from_json(trained.to_json()) == trained
+    scene, questions = STUDY.list_parts(trained, TOY, "neuro_symbolic")
+    assert (scene.name, questions.name) == ("toy-scene-default-0", "toy-questions-default-plain-0")
+    assert STUDY.suits("neuro_symbolic", trained) and not STUDY.suits("film", trained)
+    stages = get_traits("nsvqa").trainable.configure(dict(questions.settings)).stages
+    told = [stage.describe(SCHEMA) for stage in stages]
+    assert (told[1]["config"]["enriched"], told[1]["config"]["stripped"]) == (0.0, 0.0)
+    assert told[0] == get_traits("nsvqa").trainable.stages[0].describe(SCHEMA)
+    with pytest.raises(
+        UserError, match="no setting questions=short of the neuro-symbolic models; there is questions=plain"
+    ):
+        get_traits("nsvqa").trainable.configure({"questions": "short"})
+
+
+def test_end_to_end_models_learn_images_and_questions_of_one_domain():
+    (part,) = STUDY.list_parts(TrainingSetup.from_name("rd-"), TOY, "film")
+    assert (part.model, part.only, part.domain.label, part.name) == ("film", "", "rd-", "toy-film-rd--0")
+    (part,) = STUDY.list_parts(TrainingSetup.from_name("slt", "hard"), TOY, "film")
+    assert part.domain.label == "slt@hard"
 
 
 def test_a_scale_of_another_size_has_another_name():

@@ -10,7 +10,7 @@ from lazy import lazy
 from shiftscope.lang.exec.possible_worlds import build_most_likely_scenes
 from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.metrics.accuracy import measure
-from shiftscope.model import ModelOptions, ModelSetting, build_model
+from shiftscope.model import ADAPTATION_IMAGES, ModelOptions, ModelSetting, build_model
 from shiftscope.models import p_nsvqa_exact
 from shiftscope.models.nsvqa import neuro_symbolic
 from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
@@ -19,19 +19,21 @@ from shiftscope.result import Prediction
 from shiftscope.run.study.entries import ORACLE_BOTH, ORACLE_OBJECTS, ORACLE_SCENE, ORACLES, OracleDiagnosis
 from shiftscope.run.study.evaluation import (
     EntryRun,
-    StudyTestSets,
+    adapt_model,
     diagnose_models,
     evaluate_testset,
-    make_testset,
+    score_rows,
     write_run_folders,
 )
-from shiftscope.run.study.study import prefetch
+from shiftscope.run.study.prefetch import prefetch
+from shiftscope.run.study.test_sets import StudyTestSets, make_testset
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.store.run_log import read_run
 from shiftscope.suites import load_suite
-from shiftscope.suites.study import list_studies, load_study
-from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, TrainingSetup
+from shiftscope.suites.study import Contender, list_studies, load_study
+from shiftscope.suites.superclevr.study import StudyDomain, StudyScale, TrainingSetup
+from study_toys import SYMBOLIC as MODELS
 from study_toys import origin
 
 torch = lazy("torch")
@@ -42,7 +44,7 @@ STUDY = load_study("superclevr")
 
 @pytest.fixture(scope="module")
 def testset():
-    return make_testset(STUDY, StudyDomain(), FEW, device="cpu", whole=True)
+    return make_testset(STUDY, StudyDomain(), FEW, device="cpu", whole=True, adapted=True)
 
 
 def built(model):
@@ -103,8 +105,6 @@ def test_a_test_set_is_made_once():
 @pytest.mark.parametrize("model", MODELS)
 def test_asked_in_bulk_a_model_says_what_it_says_one_by_one(testset, runs, model):
     alone = built(model)
-    if model == "p_nsvqa_exact":
-        alone = alone.adapt([Picture(p.png()) for p in testset.pictures], neuro_symbolic.ADAPTATIONS[0])
     for group, questions in testset.groups.items():
         said = [prediction for _, prediction in runs[model].rows[group]]
         for prompt, prediction in zip(questions.prompts, said, strict=True):
@@ -132,22 +132,47 @@ def test_pictures_and_questions_are_parsed_once_for_all_models(testset, monkeypa
     neuro_symbolic._CACHES.clear()
     models = {model: built(model) for model in MODELS}
     made = {name: evaluate_testset(model, name, testset) for name, model in models.items()}
-    assert seen == [3, 3]  # as trained, and adapted
+    assert seen == [3]
     assert len(read) == len(set(read))
     assert made["nsvqa"].seconds["see"] == pytest.approx(made["p_nsvqa"].seconds["see"])  # shared, in full
     assert made["nsvqa"].seconds["read"] == pytest.approx(made["p_nsvqa_exact"].seconds["read"])
     assert all(run.seconds["execute"] > 0 for run in made.values())
 
 
-def test_only_exact_inference_adapts(runs):
-    assert [run.adapted is None for run in runs.values()] == [True, True, False]
+@pytest.mark.parametrize("model", MODELS)
+def test_an_entry_without_rows_has_the_same_outcomes(testset, runs, model):
+    short = evaluate_testset(built(model), model, testset, keep_rows=False)
+    for (group, one), (_, other) in zip(short.outcomes, runs[model].outcomes, strict=True):
+        assert (one.asked, one.right, one.undefined, one.bits) == (
+            other.asked,
+            other.right,
+            other.undefined,
+            other.bits,
+        )
+        assert (one.confidence is None) == (other.confidence is None) == (model == "nsvqa"), group
+
+
+def test_models_adapt_to_images_that_no_test_set_shows(testset):
+    shown = {picture.pixels().tobytes() for picture in testset.pictures}
+    assert len(testset.unlabelled) == ADAPTATION_IMAGES
+    assert not shown & {picture.pixels().tobytes() for picture in testset.unlabelled}
+    model = built("nsvqa")
+    assert adapt_model(model, Contender("nsvqa"), testset) is model and model.adapted is None
+    assert adapt_model(model, Contender("nsvqa", adapt="both"), testset).adapted is not None
+
+
+def test_a_validation_set_is_of_other_images(testset):
+    val = make_testset(STUDY, StudyDomain(), FEW, device="cpu", split="val")
+    assert val.test.split == "val" and not val.unlabelled
+    assert not {p.id for p in val.pictures} & {p.id for p in testset.pictures}
+    assert val.test.questions != testset.test.questions
 
 
 def test_blocks_of_scenes_answer_as_all_at_once(testset, monkeypatch):
     trained = read_trained_model(SHIPPED / "superclevr")
     posterior = build_certain_posterior(pack_scenes(testset.scenes))
     questions = testset.groups["object"]
-    answer = p_nsvqa_exact.make_answerer(trained)
+    answer = p_nsvqa_exact.make_executor(trained, "predicted").answer
     order = np.random.default_rng(0).permutation(len(questions))
     programs, rows = [questions.programs[k] for k in order], questions.image_rows[order]
     whole = answer(programs, posterior, rows)
@@ -181,7 +206,7 @@ def test_true_objects_do_not_settle_their_sides_by_box_centres(testset):
 def given(testset, answer):
     """A run whose answers are made up."""
     rows = {group: [(r, answer(r)) for r in questions.records] for group, questions in testset.groups.items()}
-    return EntryRun(testset, None, rows, {}, None)
+    return EntryRun(testset, None, score_rows(rows, testset), {}, rows)
 
 
 def right(record):
@@ -195,11 +220,11 @@ def wrong(record):
 def test_no_answer_is_counted_apart(testset):
     first = testset.groups["part"].records[0]
     run = given(testset, lambda r: Prediction(r.question, status="undefined") if r is first else right(r))
-    outcome, many = dict(run.score())["part"], len(testset.groups["part"])
+    outcome, many = dict(run.outcomes)["part"], len(testset.groups["part"])
     assert (outcome.asked, outcome.undefined, outcome.right) == (many, 1, many - 1)
     assert outcome.confidence.n == many - 1
     assert outcome.unpack_hits().tolist() == [False] + [True] * (many - 1)
-    assert dict(given(testset, wrong).score())["object"].confidence is None
+    assert dict(given(testset, wrong).outcomes)["object"].confidence is None
 
 
 def test_an_entry_is_written_as_runs_that_score(testset, tmp_path):

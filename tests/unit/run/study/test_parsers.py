@@ -1,15 +1,28 @@
-"""Parsers of a study: the shipped ones are found by the hash of their weights."""
+"""Parsers of a study: the shipped ones are taken where they are what the study would train."""
 
-from shiftscope.models.nsvqa.trained_model import PARSERS, SHIPPED, read_trained_model
+from dataclasses import replace
+
+from shiftscope.models.nsvqa.trained_model import PARSERS, SHIPPED, TrainedModel, read_trained_model
 from shiftscope.suites.superclevr.study import STUDY
 
+WHOLE = read_trained_model(SHIPPED / "superclevr")
 
-def test_a_shipped_parser_is_found_by_its_hash_alone():
-    whole = read_trained_model(SHIPPED / "superclevr")
-    for part in PARSERS:
-        found = STUDY.find_shipped(part, whole.about[part]["blake2b"])
-        assert found.read_bytes(part) == whole.read_bytes(part)
+
+def test_the_shipped_parsers_stand_for_the_default_row_of_seed_0():
+    (row,) = STUDY.plan_rows(["visual"], only=["default"])
+    parts = STUDY.list_parts(row.trained, STUDY.find_scale("paper"), TrainedModel.KIND)
+    assert [stage for part in parts for stage in part.stages] == list(PARSERS)
+    for part in parts:
+        (stage,) = part.stages
+        found = STUDY.find_shipped(part)
+        assert found.read_bytes(stage) == WHOLE.read_bytes(stage)
         assert found.about["seconds"]["all"] > 0  # its own, as a training leaves it
-        assert STUDY.hash_recipes([found, found]) == STUDY.hash_recipes([whole, whole])
-        assert STUDY.find_shipped(part, "another") is None
-        assert STUDY.find_shipped(part, None) is None
+        assert STUDY.find_shipped(replace(part, seed=1)) is None
+        assert STUDY.find_shipped(replace(part, settings=(("questions", "plain"),))) is None
+
+
+def test_no_other_scale_or_variant_takes_them():
+    rows = STUDY.plan_rows(["visual"], only=["default", "hard"])
+    for row, scale in ((rows[0], "small"), (rows[1], "paper")):
+        parts = STUDY.list_parts(row.trained, STUDY.find_scale(scale), TrainedModel.KIND)
+        assert not any(STUDY.find_shipped(part) for part in parts if "scene_parser" in part.stages)

@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 
 from shiftscope.model import Prompt
-from shiftscope.models import p_nsvqa_exact
 from shiftscope.question import Question
 from shiftscope.result import Prediction, QuestionRecord
 from shiftscope.run.study import study as module
 from shiftscope.run.study.entries import ORACLES, OracleDiagnosis, StudyTestId, TrainingRecord, TransferEntry
 from shiftscope.run.study.entry_store import EntryStore, build_transfer_matrix, hash_test_data
-from shiftscope.run.study.evaluation import EntryRun, StudyQuestions, StudyTestSet
-from shiftscope.run.study.study import StudySpec, study
-from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, SuperclevrStudy
+from shiftscope.run.study.evaluation import EntryRun, score_rows
+from shiftscope.run.study.study import study
+from shiftscope.run.study.study_spec import StudySpec
+from shiftscope.run.study.test_sets import StudyQuestions, StudyTestSet
+from shiftscope.suites.superclevr.study import StudyScale, SuperclevrStudy
+from shiftscope.train.loop import TrainingPaused
 
+MODELS = ("nsvqa", "p_nsvqa", "p_nsvqa_exact")
 TINY = StudyScale("paper", 12, (96, 64), questions=1, part_questions=0)  # as of the paper: no runs are written
 
 
@@ -25,6 +28,14 @@ class Weights:
     """What a training leaves; `version` tells trainings of one parser apart."""
 
     about: dict
+    FIGURES = ("calibration",)
+
+    @property
+    def parts(self):
+        return [name for name in ("scene_parser", "question_parser") if name in self.about]
+
+    def config(self, stage):
+        return {"width": 3}
 
 
 class Lab:
@@ -32,31 +43,42 @@ class Lab:
 
     def __init__(self):
         self.trained, self.asked, self.kept, self.version = [], [], {}, "1"
+        self.calibration = 1.0
 
     def train(self, suite, part, data, folder, **rest):
         assert data == f"data of {part.name}"
         self.trained.append(part.name)
         told = f"train --out /tmp/of/this/machine/{part.name} --seed 0"
-        entry = {"blake2b": f"{part.name} {self.version}", "val": {"exact": 1.0}, "command": told}
-        self.kept[part.name] = Weights({part.part: entry, "seconds": {"all": 1.0}})
+        entry = {"blake2b": f"{part.name} {self.version}", "val": {"exact": 1.0}, "command": told, "recipe": {}}
+        about = {"seconds": {"all": 1.0}, "device": "toy", "calibration": self.calibration}
+        self.kept[part.name] = Weights(about | dict.fromkeys(part.stages, entry))
         return self.kept[part.name]
 
-    def make_testset(self, domain):
+    def make_testset(self, domain, split):
         prompts = tuple(Prompt(Question(name, f"{name}?", (f"s{k}",))) for k, name in enumerate("ab"))
         records = (QuestionRecord("a", ("s0",), "yes"), QuestionRecord("b", ("s1",), "no"))
         objects = StudyQuestions(prompts, records, np.array([1, 1]))
         groups = {"object": objects, "part": StudyQuestions((), (), np.array([0, 0]))}
-        described = StudyTestId(domain, hash_test_data(domain, TINY), f"questions of {domain.label}")
-        return StudyTestSet(described, (), (), groups, 0.5)
+        described = StudyTestId(domain, hash_test_data(domain, TINY), f"questions of {domain.label}", split)
+        return StudyTestSet(described, (), (), groups, 0.5, (domain.label,))
 
-    def ask(self, model, name, testset):
-        assert model == f"model {name}"
+    def ask(self, model, name, testset, keep_rows=True):
+        assert model.name == name
         self.asked.append((testset.test.tested.label, name))
         said = Prediction("a", "yes", confidence=0.9), Prediction("b", status="undefined")
         rows = {"object": list(zip(testset.groups["object"].records, said, strict=True)), "part": []}
-        exact = name == "p_nsvqa_exact"
-        seconds = {"see": 2.0 if exact else 1.0, "read": 1.0, "execute": 1.0}
-        return EntryRun(testset, model, rows, seconds, True if exact else None)
+        return EntryRun(testset, model, score_rows(rows, testset), {"see": 1.0, "read": 1.0, "execute": 1.0}, rows)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model that keeps what it adapts to hard, and nothing of what it adapts to anything else."""
+
+    name: str
+    adapted: tuple | None = None
+
+    def adapt(self, pictures, kind):
+        return Asked(self.name, (kind,) if pictures == ("hard",) else ())
 
 
 @pytest.fixture
@@ -71,7 +93,7 @@ def lab(monkeypatch):
         "find_finished": lambda suite, part, folder: made.kept.get(part.name),
         "train_part": made.train,
         "StudyTestSets": lambda study_, scale, **rest: SimpleNamespace(get_or_make=made.make_testset),
-        "build_model": lambda text, setting: f"model {text.partition(':')[0]}",
+        "build_model": lambda text, setting: Asked(text.partition(":")[0]),
         "evaluate_testset": made.ask,
         "diagnose_models": lambda runs, base, testset, origin: OracleDiagnosis(
             origin, testset.test, tuple((model, "object", ORACLES[0], (1, 2)) for model in runs), ()
@@ -79,7 +101,6 @@ def lab(monkeypatch):
     }.items():
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(SuperclevrStudy, "combine_parts", lambda self, folder, parts: None)
-    monkeypatch.setattr(SuperclevrStudy, "hash_recipes", lambda self, parts: "recipe")
     return made
 
 
@@ -120,7 +141,7 @@ def test_levels_of_redundancy_share_a_scene_parser(lab, tmp_path):
 
 def test_a_stopped_study_goes_on_with_the_next_cell(lab, tmp_path):
     first = study(order(tmp_path))
-    stopped = [next(first) for _ in range(9)]  # the training, seven cells and the diagnosis between them
+    stopped = [next(first) for _ in range(8)]  # the training and seven cells
     first.close()
     trained, lab.asked = list(lab.trained), []
     rest = list(study(order(tmp_path)))
@@ -144,28 +165,44 @@ def test_a_study_that_makes_data_in_the_background_is_stopped_and_goes_on(lab, t
     assert len(lab.trained) == len(set(lab.trained)) == 4
 
 
-def test_cells_say_what_they_rest_on_and_how_long_they_were_seen(lab, tmp_path):
-    cells = [r for r in study(order(tmp_path, only=("easy",))) if isinstance(r, TransferEntry)]
-    exact = [c for c in cells if c.model == "p_nsvqa_exact"]
-    rest = [c for c in cells if c.model != "p_nsvqa_exact"]
-    assert len({c.origin.learned for c in exact}) == 1 and exact[0].origin.learned
-    assert {c.origin.learned for c in rest} == {None}
-    assert {dict(c.seconds)["see"] for c in exact} == {2.0}
-    assert {dict(c.seconds)["see"] for c in rest} == {1.0}
-    assert {c.adapted for c in exact} == {True} and {c.adapted for c in rest} == {None}
+def conditions(tmp_path, **rest):
+    return order(tmp_path, only=("mid",), models=("p_nsvqa",), adapts=("none", "norm"), **rest)
 
 
-def test_only_exact_inference_is_asked_again_once_it_rests_on_something_else(lab, tmp_path, monkeypatch):
-    first = list(study(order(tmp_path, only=("mid",))))
-    lab.asked = []
-    monkeypatch.setattr(p_nsvqa_exact, "ADAPTATION_IMAGES", 5)
-    again = list(study(order(tmp_path, only=("mid",))))
-    assert {model for test, model in lab.asked if test != "default"} == {"p_nsvqa_exact"}
-    assert len([r for r in again if isinstance(r, TransferEntry)]) == 3
-    assert len([r for r in again if isinstance(r, OracleDiagnosis)]) == 1
-    assert {r.origin.learned for r in again if isinstance(r, TransferEntry)} != {
-        r.origin.learned for r in first if isinstance(r, TransferEntry) and r.model == "p_nsvqa_exact"
-    }
+def test_an_entry_says_what_was_adapted_and_whether_it_was_kept(lab, tmp_path):
+    cells = [r for r in study(conditions(tmp_path)) if isinstance(r, TransferEntry)]
+    told = {(c.tested.label, c.contender.adapt): c.adapted for c in cells}
+    usual = {(at, "none"): None for at in ("easy", "default", "hard")}
+    assert told == usual | {("easy", "norm"): (), ("default", "norm"): (), ("hard", "norm"): ("norm",)}
+    # Where nothing was kept, nothing is asked again, and the outcome is that without adaptation.
+    assert lab.asked.count(("easy", "p_nsvqa")) == 1 and lab.asked.count(("hard", "p_nsvqa")) == 2
+    stored = EntryStore(tmp_path / "cells").read_records()
+    assert {c.outcomes for c in stored if isinstance(c, TransferEntry) and c.adapted == ()} == {()}
+    board = build_transfer_matrix(stored, TINY).entries
+    plain, same = (
+        next(c for k, c in board.items() if (k[0], k[2].label) == (m, "easy")) for m in ("p_nsvqa", "p_nsvqa, norm")
+    )
+    assert same.outcomes == plain.outcomes
+
+
+def test_positions_and_splits_are_gone_through(lab, tmp_path):
+    asked = conditions(tmp_path, positions=("boxes", "predicted"), splits=("test", "val"))
+    cells = [r for r in study(asked) if isinstance(r, TransferEntry)]
+    assert len(cells) == len({(c.model, c.tested, c.test.split) for c in cells}) == 2 * 2 * 3 * 2
+    assert {c.model for c in cells} == {"p_nsvqa", "p_nsvqa, predicted", "p_nsvqa, norm", "p_nsvqa, predicted, norm"}
+    stored = EntryStore(tmp_path / "cells").read_records()
+    assert len(build_transfer_matrix(stored, TINY).entries) == 12  # of the test split
+    assert len(build_transfer_matrix(stored, TINY, split="val").entries) == 12
+    assert list(study(asked)) == []
+
+
+def test_everything_is_asked_again_once_it_rests_on_something_else(lab, tmp_path):
+    first = [r for r in study(order(tmp_path, only=("mid",))) if isinstance(r, TransferEntry)]
+    for weights in lab.kept.values():
+        weights.about["calibration"] = 2.0
+    again = [r for r in study(order(tmp_path, only=("mid",))) if isinstance(r, TransferEntry)]
+    assert len(again) == len(first) == 9
+    assert {r.origin.learned for r in again}.isdisjoint({r.origin.learned for r in first})
 
 
 def test_models_that_a_diagnosis_lacks_are_diagnosed_and_shown_beside_the_others(lab, tmp_path):
@@ -196,19 +233,13 @@ def test_where_weights_are_lost_a_whole_row_is_made_anew(lab, tmp_path):
     }
 
 
-def test_a_shipped_parser_is_used_where_stored_cells_rest_on_it(lab, tmp_path, monkeypatch):
-    list(study(order(tmp_path, only=("mid",))))
-    reading = lab.kept.pop("paper-questions-default-0")
-    lab.kept.clear()
-    lab.version, lab.trained = "2", []
-    sent = {reading.about["question_parser"]["blake2b"]: reading}
-    monkeypatch.setattr(SuperclevrStudy, "find_shipped", lambda self, part, digest: sent.get(digest))
-    told = []
-    records = list(study(order(tmp_path), tell=told.append))
+def test_a_shipped_part_is_used_where_it_was_trained_in_the_same_way(lab, tmp_path, monkeypatch):
+    list(study(order(tmp_path / "first", cells=tmp_path / "old", only=("mid",))))
+    shipped, lab.kept, lab.trained = dict(lab.kept), {}, []
+    monkeypatch.setattr(SuperclevrStudy, "find_shipped", lambda self, part: shipped.get(part.name))
+    records = list(study(order(tmp_path)))
     assert lab.trained == ["paper-scene-easy-0", "paper-scene-hard-0"]
-    assert {r.trained.label for r in records} == {"easy", "hard"}
-    assert len(build_transfer_matrix(EntryStore(tmp_path / "cells").read_records(), TINY).entries) == 27
-    assert not [sentence for sentence in told if "stored entries rest on" in sentence]
+    assert {r.trained.label for r in records} == {"default", "easy", "hard"}
 
 
 def test_a_question_parser_trained_anew_is_told_of(lab, tmp_path):
@@ -235,21 +266,38 @@ def test_cells_of_earlier_studies_are_not_made_again(lab, tmp_path):
     assert {r.trained.label for r in study(asked)} == {"default", "hard"}
 
 
-def test_no_training_is_begun_that_would_not_be_done(lab, tmp_path, monkeypatch):
-    clock = iter(range(0, 100_000, 100))  # every look at the clock is 100 seconds later
+def test_a_piece_ends_between_entries_and_the_next_goes_on(lab, tmp_path, monkeypatch):
+    clock = iter(range(0, 100_000, 40))  # every look at the clock is 40 seconds later
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    told, made = [], []
+    for _ in range(30):
+        made.append(list(study(order(tmp_path, minutes=8.0), tell=told.append)))
+        if not made[-1]:
+            break
+    assert told.count("the minutes are over; the same command resumes from here") >= 3
+    names = [record.name for piece in made for record in piece]
+    assert len(names) == len(set(names)) == 27 + 3 + 1
+    assert max(map(len, made)) < 12
+
+
+def test_a_training_that_is_paused_ends_the_piece_and_is_resumed(lab, tmp_path, monkeypatch):
+    def pause(suite, part, data, folder, minutes, **rest):
+        assert 0 < minutes <= 8
+        raise TrainingPaused
+
     told = []
-    records = list(study(order(tmp_path, minutes=8.0), tell=told.append))
-    # Begun at 0; the first row takes 100 s, the second from 400 s on would end too late.
-    assert {r.trained.label for r in records} == {"default"}
-    assert told[-1] == "the minutes are over; the same command resumes from here"
+    monkeypatch.setattr(module, "train_part", pause)
+    assert list(study(order(tmp_path, minutes=8.0), tell=told.append)) == []
+    assert told[-1].startswith("a training was paused; the same command resumes it")
+    monkeypatch.setattr(module, "train_part", lab.train)
+    assert list(study(order(tmp_path, minutes=8.0)))
 
 
-def test_seeds_are_of_the_default(lab, tmp_path):
-    records = list(study(order(tmp_path, seeds=(0, 1), only=("mid",), models=("nsvqa",))))
-    asked = [(r.trained.label, r.tested) for r in records if isinstance(r, TransferEntry)]
-    assert asked[-1] == ("default seed 1", StudyDomain())
-    assert "paper-questions-default-1" in lab.trained
+def test_a_seed_is_of_every_row_asked_for(lab, tmp_path):
+    records = list(study(order(tmp_path, seeds=(7,), only=("mid", "easy"), tests=("hard",), models=("nsvqa",))))
+    asked = [(r.trained.label, r.tested.label) for r in records if isinstance(r, TransferEntry)]
+    assert asked == [("default seed 7", "hard"), ("easy seed 7", "hard")]
+    assert lab.trained == ["paper-scene-default-7", "paper-questions-default-7", "paper-scene-easy-7"]
 
 
 def test_a_training_is_kept_with_the_commands_that_trained_it(lab, tmp_path):
