@@ -1,9 +1,10 @@
-"""Cost against size: time, CPU time and memory of each verb from a thousand on, with the measured exponent.
+"""Cost against size: time, CPU time and memory of each verb, with the measured exponent.
 
-`python -m benchmarks.scale [--verbs make,ask] [--up-to 1e6] [--seconds 300] [--again]` measures what is not yet
-measured, prints the tables and writes `docs/results/scale.md` with its picture. Each size runs in a process of its own,
-and is kept in `docs/results/scale.json` as soon as it is done: after Ctrl-C the same command resumes. A size that would
-take longer than `--seconds`, or more memory than there is, by what the size before took, is skipped with its reason.
+`python -m benchmarks.scale [--verbs make,ask] [--up-to 1e6] [--seconds 300] [--minutes 12] [--again]` measures what is
+not yet measured, prints the tables and writes `docs/results/scale.md` with its picture. Small sizes of every verb come
+first. Each runs in a process of its own, and is kept in `docs/results/scale.json` as soon as it is done: after Ctrl-C
+the same command resumes. A size that would take longer than `--seconds` or than is left of `--minutes`, or more memory
+than there is, by what the size before took, is skipped with its reason.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from benchmarks.scale_picture import draw_panels
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 CELLS, PAGE, PICTURE = (RESULTS / f"scale.{suffix}" for suffix in ("json", "md", "svg"))
-SIZES = (*(lead * 10**power for power in range(3, 7) for lead in (1, 3)), 10**7)
+SIZES = (*(lead * 10**power for power in range(2, 7) for lead in (1, 3)), 10**7)
 FITTED = 100  # sizes down to this part of the largest are fitted; smaller ones show the start, not the growth
 LEAST_SECONDS = 0.3  # what takes less is repeated, and the time divided
 LINEAR = 1.05  # a larger exponent, interval included, is a finding
@@ -159,18 +160,19 @@ class ScaledVerb:
     most: int  # beyond it, getting ready takes longer than what is measured, or the disk is not enough
     why: str = ""
     grows: bool = True  # with the size; else a fixed number of look-ups
+    least: int = 1000  # the smallest size
 
 
 VERBS = {
     "make": ScaledVerb(
         "make, scenes without images", "scenes",
         "`shiftscope make clevr_hyp --no-images`, every core, 42 questions per scene, start-up included",
-        prepare_make_scenes, 10**5, "a million scenes are 42 million questions",
+        prepare_make_scenes, 10**5, "a million scenes are 42 million questions", least=100,
     ),
     "make-images": ScaledVerb(
         "make, with images", "images",
         "`shiftscope make clevr`, every core, 480×320, 10 questions per image, start-up included",
-        prepare_make_images, 3 * 10**4, "a hundred thousand images are 10 GB of PNG",
+        prepare_make_images, 3 * 10**4, "a hundred thousand images are 10 GB of PNG", least=100,
     ),
     "ask": ScaledVerb(
         "ask", "questions", "CLEVR's 90 templates, 10 questions per scene, 1,000 layouts in turn, one core",
@@ -202,6 +204,7 @@ def main() -> None:
     parser.add_argument("--verbs", default=",".join(VERBS), help=f"some of {', '.join(VERBS)}")
     parser.add_argument("--up-to", type=float, default=SIZES[-1], help="the largest size")
     parser.add_argument("--seconds", type=float, default=300, help="the longest that one size may be expected to take")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="no size is begun that would end later")
     parser.add_argument("--again", action="store_true", help="measure anew what was measured before")
     parser.add_argument("--cell", nargs=2, metavar=("VERB", "SIZE"), help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -214,11 +217,12 @@ def main() -> None:
     cells: dict[str, dict[str, Any]] = json.loads(CELLS.read_text()) if CELLS.exists() else {}
     if given.again:
         cells = {name: found for name, found in cells.items() if name not in wanted}
+    deadline = time.perf_counter() + 60 * given.minutes
     try:
-        for name in wanted:
-            for size in SIZES:
-                if size <= given.up_to:
-                    _fill_cell(cells, name, size, given.seconds)
+        for size in SIZES:
+            for name in wanted:
+                if VERBS[name].least <= size <= given.up_to:
+                    _fill_cell(cells, name, size, min(given.seconds, deadline - time.perf_counter()))
     except KeyboardInterrupt:
         print("\nstopped; the same command without --again resumes", file=sys.stderr)
     page = "".join(_write_page(cells))
@@ -261,7 +265,7 @@ def _find_reason(verb: ScaledVerb, before: dict[str, Any], size: int, longest: f
         large[what] + max(0, large[what] - small[what]) * (size - last) / (last - less) for what in ("total", "peak")
     )
     if seconds > longest:
-        return f"it would take about {seconds:,.0f} s with getting ready, and --seconds allows {longest:,.0f}"
+        return f"it would take about {seconds:,.0f} s with getting ready, and {max(0, longest):,.0f} s were allowed"
     memory = MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     return f"it would need about {needed:,.0f} GB of memory" if needed > memory else ""
 

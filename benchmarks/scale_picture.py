@@ -10,7 +10,7 @@ Panel = tuple[str, str, Sequence[tuple[int, float]]]  # title, unit, (size, seco
 COLUMNS = 3
 WIDTH, HEIGHT = 250, 170  # of a panel
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 26, 34  # margins inside it
-SIZES = (3, 7)  # powers of ten
+SIZES = (2, 7)  # powers of ten
 SECONDS = (-5, 3)
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -22,17 +22,17 @@ import torch
 from shiftscope.answer import spell
 from shiftscope.lang.program import Program
 from shiftscope.lang.scene_posterior import build_certain_posterior, concatenate_posteriors, match_to_truth
+from shiftscope.model import ADAPTATION_IMAGES
 from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
 from shiftscope.models.nsvqa.neuro_symbolic import NsvqaParsers, load_parsers
 from shiftscope.models.nsvqa.scene_parser.adapt import adapt_normalisation, adapt_parser, measure_uncertainty, parse_all
 from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
-from shiftscope.models.p_nsvqa_exact import ADAPTATION_IMAGES
 from shiftscope.scene import Scene
 from shiftscope.scene_table import pack_scenes
-from shiftscope.suites.superclevr.study import MODELS
 from shiftscope.suites.superclevr.suite import SHARE, SuperclevrSpec
 from shiftscope.train.feed import Feed, SuiteSource
 
+MODELS = {"nsvqa": nsvqa, "p_nsvqa": p_nsvqa, "p_nsvqa_exact": p_nsvqa_exact}
 TOGETHER = 64  # images parsed at once
 SEED = 7  # of images of variants that are for testing alone; a study's have 0
 
@@ -79,11 +79,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _ways(variant: str, as_trained: NsvqaParsers, first: torch.Tensor) -> Iterator[tuple[str, NsvqaParsers]]:
     """What each way of seeing is called, and the parsers that see so; adapted last."""
     calibration = as_trained.trained.calibration
-    adapted, norms = as_trained.apply(partial(adapt_parser, calibration=calibration), first)
+    adapted, kept = as_trained.apply(partial(adapt_parser, calibration=calibration), first)
     made = {
         variant: as_trained.scene,
         "  with its averages": as_trained.apply(adapt_normalisation, first),
-        f"  adapted{', normalisation too' if norms else ''}": adapted,
+        f"  adapted: {', '.join(kept) or 'nothing kept'}": adapted,
     }
     for told, scene in made.items():
         yield told, replace(as_trained, scene=scene)
@@ -110,14 +110,10 @@ def _right(parsers: NsvqaParsers, shown: Shown, parts: bool) -> list[float]:
     """The share of questions that each model gets right, then of things whose attribute is read right."""
     blocks = range(0, len(shown.pixels), TOGETHER)
     beliefs = concatenate_posteriors([parsers.parse_images(shown.pixels[k : k + TOGETHER]) for k in blocks])
-    run = {
-        "nsvqa": nsvqa.execute,
-        "p_nsvqa": p_nsvqa.execute,
-        "p_nsvqa_exact": p_nsvqa_exact.make_executor(parsers.trained),
-    }
     right = []
-    for model in MODELS:
-        said = [None if r.answer is None else spell(r.answer) for r in run[model](shown.programs, beliefs, shown.rows)]
+    for model in MODELS.values():
+        responses = model.make_executor(parsers.trained).execute(shown.programs, beliefs, shown.rows)
+        said = [None if r.answer is None else spell(r.answer) for r in responses]
         right.append(float(np.mean([s == t for s, t in zip(said, shown.truths, strict=True)])))
     held, truth = beliefs.to_numpy(), pack_scenes(shown.scenes)
     found, sure = match_to_truth(held, truth), build_certain_posterior(truth)

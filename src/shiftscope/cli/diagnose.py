@@ -15,7 +15,7 @@ from ._console import print_json, print_table, shard_bar
 from .run import parse_parameters, parse_price, refuse_cache_conflict
 
 if TYPE_CHECKING:
-    from ..run.diagnose import DiagnosisPlan
+    from ..run.diagnosis_plan import DiagnosisPlan
 
 
 def command(
@@ -48,7 +48,8 @@ def command(
 ) -> None:
     """Find where a model breaks, and why: ask it a frozen set, and write a report that opens with the verdict."""
     from ..model import IMAGES, SCENES, ModelOptions, get_reads
-    from ..run.diagnose import DiagnosisSpec, diagnose, plan_diagnosis, refuse_other_diagnosis
+    from ..run.diagnose import diagnose, refuse_other_diagnosis
+    from ..run.diagnosis_plan import DiagnosisSpec, plan_diagnosis
 
     for name, value in (("temperature", temperature), ("timeout", timeout)):
         if not math.isfinite(value):

@@ -75,6 +75,15 @@ def command(
     trained_on: Annotated[str, typer.Option(help="What the model was trained on; the report compares by it.")] = "",
     variant: Annotated[str, typer.Option(help="What the report calls this data.")] = "",
     images: shared.ImageFolder = None,
+    adapt: Annotated[
+        str, typer.Option(help="Test-time adaptation of neuro-symbolic models: none, norm, prior or both.")
+    ] = "none",
+    adapt_from: Annotated[
+        str, typer.Option(help="Images to adapt to: DATA, SPLIT or DATA:SPLIT; else the val split. Never the one run.")
+    ] = "",
+    positions: Annotated[
+        str, typer.Option(help="For neuro-symbolic models, where things stand: boxes, fitted or predicted.")
+    ] = "boxes",
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Ask without missing pictures, as a condition missing_image.")
     ] = False,
@@ -89,6 +98,7 @@ def command(
 ) -> None:
     """Ask a model the questions of a dataset and keep every response; the same command again resumes."""
     from ..model import ModelOptions
+    from ..run.adaptation import Adaptation
     from ..run.conditions import read_conditions
     from ..run.evaluate import RunSpec, evaluate
     from ..run.judge import Judge
@@ -114,6 +124,7 @@ def command(
         dtype=dtype,
         attention=attention,
         trust_remote_code=trust_remote_code,
+        positions=positions,
         batch=batch,
         device=device,
         in_flight=in_flight,
@@ -151,6 +162,7 @@ def command(
             parse_size(resize),
             prompts,
         ),
+        adapt=Adaptation(adapt, adapt_from),
     )
     counts: list[tuple[int, int]] = []
     with shard_bar(f"asking {model}") as tell:

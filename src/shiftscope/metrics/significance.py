@@ -190,15 +190,15 @@ def effective_sample_size(records: RunRecords) -> float:
 
 
 def smallest_detectable_drop(
-    n: float, accuracy: float, *, discordant: float | None = None, power: float = POWER
+    n: float, accuracy: float, *, discordant: float | None = None, power: float = POWER, tests: int = 1
 ) -> float:
-    """The smallest drop from `accuracy` that n independent questions a side detect, at 5% two-sided.
+    """The smallest drop from `accuracy` that n independent questions a side detect, at 5% two-sided over all `tests`.
 
     Between two separate sets; with `discordant`, the share of questions that only one side is right on,
     between two sides of the same questions. 1 where none is detectable. Questions that share scenes are worth
     fewer: give their `effective_sample_size`.
     """
-    z_test, z_power = (NormalDist().inv_cdf(share) for share in (0.5 + LEVEL / 2, power))
+    z_test, z_power = (NormalDist().inv_cdf(share) for share in (1 - (1 - LEVEL) / 2 / tests, power))
     if n <= 0:
         return 1.0
 

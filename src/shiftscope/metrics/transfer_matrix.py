@@ -117,10 +117,12 @@ class TransferMatrix:
     study: Any  # the suite's definition of it
     scale: Any
     entries: dict[EntryKey, Any]
-    trainings: dict[Any, Any]  # by training
+    trainings: dict[tuple[str, Any], Any]  # by family of models, and training
     diagnoses: tuple[Any, ...]
     left_out: tuple[tuple[str, str], ...]  # file, reason
     data_version: int | None = None  # of the suite's data, where these are not today's
+    split: str = "test"
+    validation: TransferMatrix | None = None  # of the same trainings, on validation data
     _accuracies: dict[str, tuple[dict[EntryKey, Score], ResampledAccuracies[EntryKey] | None]] = field(
         default_factory=dict
     )
@@ -213,8 +215,7 @@ def median_throughput(entries: Iterable[Any]) -> Throughput | None:
     return Throughput(*np.median(np.array(found), axis=0).tolist()) if found else None
 
 
-def sum_training_seconds(training: Any) -> float | None:
-    """All parts with their data, as if nothing ran side by side; None where the record does not say."""
-    took = dict(training.seconds)
-    scenes, questions = took.get("scenes, all"), took.get("questions, all")
-    return None if scenes is None or questions is None else scenes + questions
+def sum_training_seconds(training: Any, what: str = "all") -> float | None:
+    """Of all parts together, as if nothing ran side by side; None where the record does not say."""
+    took = [seconds for name, seconds in training.seconds if name.endswith(f", {what}")]
+    return sum(took) if took else None

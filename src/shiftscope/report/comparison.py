@@ -6,6 +6,7 @@ from typing import Any
 from ..metrics.intervals import FEW_SCENES
 from ..metrics.slices import to_percent
 from ..run.compare import AccuracyChange, Comparison, PartingExample
+from .measure import spell_fact
 from .number_format import count_noun, format_p, format_percent, format_points
 
 GROUPS = {"overall": "", "kind": "question type", "answer": "answer:"}  # else by their own names
@@ -19,7 +20,7 @@ RULE = (
 
 def label_change(one: AccuracyChange) -> str:
     """What part of the questions it is about: factor hard, question type count."""
-    return f"{GROUPS.get(one.group, one.group)} {one.name}".strip().replace("_", " ")
+    return spell_fact(f"{GROUPS.get(one.group, one.group)} {one.name}".strip())
 
 
 def format_change(one: AccuracyChange) -> str:

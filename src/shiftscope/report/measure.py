@@ -4,7 +4,7 @@ A variant may lack question types (whole vehicles have no parts to ask about) or
 accuracy then differs for that alone, so runs are compared over the types that all have, weighted alike.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -60,11 +60,12 @@ def concat_columns(columns: Sequence[Column]) -> Column:
 
 
 def spell_fact(value: object) -> str:
-    """A fact's value in words: part_values.json, a file of templates, is part values."""
+    """A fact's value in words: part_values.json, a file of templates, is part values; partquery_color asks a part's."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return value.removesuffix(".json").replace("_", " ")
+        words = value.removesuffix(".json").replace("_", " ")
+        return words.replace("partquery partname", "query part name").replace("partquery", "query part")
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -246,12 +247,28 @@ def pool_seeds(runs: Sequence[ReportRun]) -> ReportRun:
     return replace(pooled[0], seeds=pooled if len(pooled) > 1 else ())
 
 
+def list_own_questions(run: ReportRun, pooled: Collection[str]) -> frozenset[str]:
+    """Which of a run's questions are among these, that go by their names in `pool_runs`."""
+    one = run.each[0]
+    names = _qualify_names(one, len(run.each) > 1).question.values
+    return frozenset(own for own, name in zip(one.records.question.values, names, strict=True) if name in pooled)
+
+
+def keep_questions(run: ReportRun, names: Collection[str]) -> ReportRun:
+    """The same run with these questions alone, in all its seeds."""
+    question = run.records.question
+    kept = np.array([*(name in names for name in question.values), False], np.bool_)[question.codes]
+    return replace(run, records=run.records.take(kept), seeds=tuple(keep_questions(one, names) for one in run.seeds))
+
+
+def include_conditions(run: ReportRun) -> ReportRun:
+    """The same run with its rows under all conditions, of all its seeds."""
+    return replace(run, records=run.log.records, seeds=tuple(map(include_conditions, run.seeds)))
+
+
 def read_conditions(run: ReportRun) -> RunRecords:
     """The rows of a run under all conditions, of all its seeds."""
-    if not run.seeds:
-        return run.log.records
-    seeds = tuple(replace(one, records=one.log.records) for one in run.seeds)
-    return pool_runs([replace(run, seeds=seeds)]).records
+    return pool_runs([include_conditions(run)]).records if run.seeds else run.log.records
 
 
 def _concat_two(left: Sequence[Column], right: Sequence[Column]) -> tuple[Column, Column]:

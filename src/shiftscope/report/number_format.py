@@ -33,7 +33,8 @@ def format_spread(
     short, long = sorted((100 * (value - low), 100 * (high - value)))
     if most is None or long <= most * short or long < 0.05:
         return f"± {long:.{digits}f}"
-    return f"{format_percent(low, digits)}{DASH}{format_percent(high, digits)}"
+    between = " to " if low < 0 else DASH  # a dash beside a minus is hard to read
+    return f"{format_percent(low, digits)}{between}{format_percent(high, digits)}"
 
 
 def format_score(score: Score | None, digits: int = 1, most: float | None = LOPSIDED) -> str:
@@ -42,6 +43,12 @@ def format_score(score: Score | None, digits: int = 1, most: float | None = LOPS
         return DASH
     spread = format_spread(score.value, score.low, score.high, digits, most)
     return f"{format_percent(score.value, digits)} {spread}".rstrip()
+
+
+def spell_accuracy(score: Score) -> str:
+    """84.2% right (95% interval 82.9 to 85.5)."""
+    interval = f" (95% interval {format_percent(score.low)} to {format_percent(score.high)})"
+    return f"{format_percent(score.value)}% right{interval if score.low is not None else ''}"
 
 
 def describe_score(name: str, score: Score, more: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from ..errors import UserError
 from ..folder import lock_path
@@ -20,32 +21,37 @@ from .table import Table
 DIGITS = 2  # of a percentage, as in the paper
 
 
-def read_matrix(records: Iterable[StudyRecord], data_version: int | None = None) -> TransferMatrix:
-    """The matrix of the largest scale that there are entries of; smaller ones are never shown beside it."""
+def read_matrix(
+    records: Iterable[StudyRecord], data_version: int | None = None, scale: Any | None = None
+) -> TransferMatrix:
+    """The matrix of the largest scale that there are entries of; smaller ones are never shown beside it.
+
+    `scale` is whose empty matrix it is where there are none.
+    """
     listed = list(records)
-    scales = list_scales(listed)
+    scales = list_scales(listed) or ([scale] if scale else [])
     if not scales:
         raise UserError("there are no entries to make a page of; run shiftscope study SUITE first")
     return build_transfer_matrix(listed, scales[0], data_version)
 
 
-def render_markdown(records: Iterable[StudyRecord], data_version: int | None = None) -> str:
-    """The page as Markdown, as docs/results has it."""
-    matrix = read_matrix(records, data_version)
+def render_markdown(records: Iterable[StudyRecord], data_version: int | None = None, scale: Any | None = None) -> str:
+    """The page as Markdown, as docs/results has it; with a scale also where nothing is measured yet."""
+    matrix = read_matrix(records, data_version, scale)
     study = matrix.study
     made_by = f"shiftscope study {study.suite} --tables --cells docs/results/cells --page docs/results/{study.suite}.md"
     made_by += f" --data-version {data_version}" if data_version is not None else ""
-    done = sum((model, *pair) in matrix.entries for model in study.models for pair in study.pairs)
+    done = sum((model, *pair) in matrix.entries for model in study.planned for pair in study.pairs)
     begun = set(study.pairs) & set(matrix.list_pairs())
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
         f"# {study.title}, measured",
         describe_scale(matrix),
         describe_data(matrix),
-        f"{study.describe_scale(matrix.scale)} {done} of {len(study.models) * len(study.pairs)} entries of the "
+        f"{study.describe_scale(matrix.scale)} {done} of {len(study.planned) * len(study.pairs)} entries of the "
         f"transfer matrix are finished ({count_noun(len(begun), 'pair')} of training and test set, each with up to "
-        f"{len(study.models)} models; other seeds of the default are not counted); a dash is an entry that is not. The "
-        "folder given with `--cells` holds the entries.",
+        f"{len(study.planned)} models; other seeds and conditions are not counted); a dash is an entry that is not. "
+        "The folder given with `--cells` holds the entries.",
         f"Figures are *measured* on the test split unless they say *reported* ({study.notes['reported']}). Intervals "
         f"are 95%, over scenes (docs/decisions/022); those of Relative Degrade are from {REPLICATES:,} draws of whole "
         "scenes, the same draws in every entry, so that differences and ratios are paired; p-values are from a "

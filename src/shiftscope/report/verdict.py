@@ -3,45 +3,38 @@
 Pure data, from which the page, the terminal and JSON are made. Points are shares of 1: a drop of 0.12 is 12 points.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-
-from ..errors import UserError, unknown
-from ..metrics.attribution import TOTAL, measure, measure_drop
+from ..errors import unknown
 from ..metrics.intervals import FEW_SCENES
 from ..metrics.significance import POWER, PairedTest
 from ..metrics.slices import has_response
-from ..result import AS_IS, CONDITIONS, RunRecords, Score
-from .drops import RunShift, find_runs_without_base, find_shifts, name_factor
-from .measure import SIGNIFICANCE, correct_p_values, drop_variants, pool_runs, read_conditions
+from .drops import RunShift, find_runs_without_base, find_shifts, match_twins, name_factor
+from .measure import SIGNIFICANCE, correct_p_values, drop_variants, keep_questions, list_own_questions, pool_runs
 from .number_format import count_noun, format_p, format_percent, format_points
 from .runs import ReportRun, ReportRuns
 from .sections.reproduce import run_command
-from .sections.worst_slices import WorstSlice, describe_slice, search_slices
+from .sections.worst_slices import SliceSearch, WorstSlice, describe_slice, search_slices
+from .stage_loss import StageLoss, attribute_loss, list_questions
 
 MOST_SLICES = 3
 TEST_FACTS = ("test", "factor", "level", "variant")  # a slice by these alone is a factor by another name
-PRIOR = "language_prior"
-STAGES = {  # as the attribution calls them → as a reader does
-    "parsing": "reading the question",
-    "perception": "seeing",
-    "reasoning": "reasoning",
-    "format": "answer format",
-    PRIOR: "guessing without the image",
-    "no_reply": "no response",
-    "unexplained": "not told apart",
-}
-SENSELESS = ("blind", "other_image")  # conditions under which an answer can only be a guess
-TELLING = ("scene_text", "program_text")  # conditions without which seeing, reading and reasoning are one
+FEW_QUESTIONS, FEW_WRONG = 30, 10  # under several conditions: fewer name a stage with a caveat
+EXPLAINED = 0.5  # of a drop: where less is left outside of a slice, the slice explains it
 
 
-FEW_QUESTIONS = 30  # under several conditions: fewer name a stage with a caveat
+@dataclass(frozen=True, slots=True)
+class ControlledDrop:
+    """A drop over the pairs that are in the worst slice on both sides or on neither; of unpaired questions, outside."""
+
+    drop: float
+    low: float | None
+    high: float | None
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ class FactorDrop:
     high: float | None
     p: float | None
     p_holm: float | None  # corrected for all drops of this model
-    detectable: float | None  # the smallest drop that such a test shows in 4 of 5 cases; None where none would
+    detectable: float | None  # the smallest drop that would be sure in 4 of 5 such tests; None where none would
     n: int  # pairs; questions at the level where unpaired
     scenes: int
     paired: bool
@@ -64,40 +57,18 @@ class FactorDrop:
     accuracy: float | None
     seeds: int = 1
     unanswered: int = 0  # questions of the two runs that have no response, and count as wrong
+    controlled: ControlledDrop | None = None  # for the worst slice, where it is sure and there is one
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether the drop is there because the shift has more of the worst slice: else little of it is left."""
+        left = self.controlled
+        return left is not None and left.drop < EXPLAINED * self.drop and (left.low is None or left.low <= 0)
 
     @property
     def is_sure(self) -> bool:
         """Whether the accuracy drops more than by chance."""
         return self.drop > 0 and self.p_holm is not None and self.p_holm < SIGNIFICANCE
-
-
-@dataclass(frozen=True, slots=True)
-class StageShare:
-    """How many points of a loss arise in a stage."""
-
-    stage: str  # in words
-    points: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class StageLoss:
-    """A loss divided by stages, the largest first."""
-
-    base: str  # the test that the drop is from; nothing where the loss is all wrong answers
-    test: str
-    points: float
-    n: int  # questions that were run under several conditions
-    stages: tuple[StageShare, ...]
-    lacking: tuple[str, ...] = ()  # conditions that would tell more
-    prior: float | None = None  # points of answers that stay the same without the right image
-
-    @property
-    def main(self) -> StageShare | None:
-        """The stage in which most of the loss arises; None where there is no loss, or it is not told apart."""
-        first = self.stages[0] if self.stages and self.points > 0 else None
-        return first if first and first.points > 0 and first.stage != STAGES["unexplained"] else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,21 +99,25 @@ def find_verdict(report: ReportRuns, contender: str) -> Verdict:
     """The verdict on a contender of the report; what its runs do not tell is empty."""
     if contender not in report.contenders:
         raise unknown("model", contender, report.contenders, "the report")
+    runs = _list_runs(report, contender)
+    search = search_slices(runs) if runs else SliceSearch((), 0)
+    pairs = zip(search.slices, search.rows, strict=True)
+    found = [pair for pair in pairs if not {name for name, _ in pair[0].facts} <= set(TEST_FACTS)]
+    inside = list_questions(pool_runs(runs).records.take(found[0][1])) if found else frozenset()
     shifts = _find_own_shifts(report, contender)
     drops = _measure_drops(shifts)
+    drops |= {k: replace(one, controlled=_control_drop(shifts[k], inside)) for k, one in drops.items() if one.is_sure}
     ranked = sorted(drops, key=lambda k: (not drops[k].is_sure, -drops[k].drop, k))
     worst = shifts[ranked[0]] if ranked and drops[ranked[0]].drop > 0 else None
-    runs = _list_runs(report, contender)
-    stages = _attribute_loss(worst, bool(ranked) and drops[ranked[0]].is_sure, runs)
-    search = search_slices(runs) if runs else None
-    found = [one for one in search.slices if not {name for name, _ in one.facts} <= set(TEST_FACTS)] if search else []
+    alone = worst if ranked and drops[ranked[0]].is_sure and not drops[ranked[0]].is_explained else None
+    stages = attribute_loss(alone, found[0][0] if found else None, inside, runs)
     return Verdict(
         contender,
         tuple(drops[k] for k in ranked),
         stages,
         () if stages and not stages.lacking else tuple(_list_commands(worst, runs)),
-        tuple(found[:MOST_SLICES]),
-        search.searched if search else 0,
+        tuple(one for one, _ in found[:MOST_SLICES]),
+        search.searched,
         tuple(
             f"{name_factor(run.factor, run)} ({run.test})"
             for run in find_runs_without_base(report)
@@ -166,10 +141,10 @@ def _measure_drops(shifts: list[RunShift]) -> dict[int, FactorDrop]:
     measured = {k: shift.measure_drop() for k, shift in enumerate(shifts)}
     tests = {k: test for k, test in measured.items() if test and _keep_finite(test.drop) is not None}
     corrected = correct_p_values({k: test.p for k, test in tests.items()})
-    return {k: _build_drop(shifts[k], test, corrected.get(k)) for k, test in tests.items()}
+    return {k: _build_drop(shifts[k], test, corrected.get(k), len(tests)) for k, test in tests.items()}
 
 
-def _build_drop(shift: RunShift, test: PairedTest, p: float | None) -> FactorDrop:
+def _build_drop(shift: RunShift, test: PairedTest, p: float | None, tests: int) -> FactorDrop:
     assert test.drop is not None
     unanswered = (~has_response(one.records) for run in {shift.base, shift.shifted} for one in run.each)
     return FactorDrop(
@@ -181,7 +156,7 @@ def _build_drop(shift: RunShift, test: PairedTest, p: float | None) -> FactorDro
         high=_keep_finite(test.high),
         p=_keep_finite(test.p),
         p_holm=_keep_finite(p),
-        detectable=find_detectable_drop(test),
+        detectable=find_detectable_drop(test, tests),
         n=test.n,
         scenes=test.scenes,
         paired=shift.twins is not None,
@@ -192,70 +167,41 @@ def _build_drop(shift: RunShift, test: PairedTest, p: float | None) -> FactorDro
     )
 
 
+def _control_drop(shift: RunShift, inside: Collection[str]) -> ControlledDrop | None:
+    """The drop that does not come from having more of these questions; None where too few pairs are left to tell."""
+    base, shifted = shift.base, shift.shifted
+    if not inside or base is shifted:
+        return None
+    of_base, of_shifted = (list_own_questions(run, inside) for run in (base, shifted))
+    twins = None
+    if shift.twins:
+        rows = shifted.each[0].records
+        pairs = zip(rows.question.to_list(), rows.twin.to_list(), strict=True)
+        shifted = keep_questions(shifted, {q for q, twin in pairs if (q in of_shifted) == (twin in of_base)})
+        twins = match_twins(base, shifted)
+        if twins is None:
+            return None
+    else:
+        base = keep_questions(base, {*base.records.question.values} - of_base)
+        shifted = keep_questions(shifted, {*shifted.records.question.values} - of_shifted)
+    test = RunShift(shift.factor, base, shifted, twins).measure_drop()
+    if test is None or test.drop is None or test.n < FEW_QUESTIONS:
+        return None
+    return ControlledDrop(test.drop, _keep_finite(test.low), _keep_finite(test.high), test.n)
+
+
 def _keep_finite(figure: float | None) -> float | None:
     return figure if figure is not None and isfinite(figure) else None
 
 
-def find_detectable_drop(test: PairedTest, power: float = POWER) -> float | None:
-    """The smallest drop that a test as precise as this one shows with this power, at 5% two-sided."""
+def find_detectable_drop(test: PairedTest, tests: int = 1, power: float = POWER) -> float | None:
+    """The smallest drop that such a test shows with this power, at 5% two-sided over all tests: Holm's first step."""
     if test.drop is None or test.low is None or test.high is None or test.scenes < 2:
         return None
     normal = NormalDist()
     error = max(test.drop - test.low, test.high - test.drop) / normal.inv_cdf(0.975)
-    least = error * (normal.inv_cdf(0.975) + normal.inv_cdf(power))
+    least = error * (normal.inv_cdf(1 - SIGNIFICANCE / 2 / tests) + normal.inv_cdf(power))
     return least if 0 < least < 1 else None
-
-
-def _attribute_loss(worst: RunShift | None, sure: bool, runs: Iterable[ReportRun]) -> StageLoss | None:
-    """The drop of the factor that surely costs most by stage; else all wrong answers under several conditions."""
-    if worst is not None and sure and worst.base is not worst.shifted:
-        pair = (worst.base, worst.shifted)
-        if len(set.intersection(*map(_list_conditions, pair))) > 1:
-            with suppress(UserError):  # no question was run as is
-                base, shifted = map(read_conditions, pair)
-                loss = _build_loss(
-                    lambda only: measure_drop(_drop_contrasts(shifted, only), _drop_contrasts(base, only)),
-                    *(worst.base.test, worst.shifted.test, pair),
-                )
-                if loss.main is not None:
-                    return loss
-    several = [run for run in runs if len(_list_conditions(run)) > 1]
-    if not several:
-        return None
-    tests = list(dict.fromkeys(run.test for run in several))
-    whole = pool_runs([replace(run, records=read_conditions(run), seeds=()) for run in several])
-    with suppress(UserError):
-        named = ", ".join(tests) if len(tests) < 4 else count_noun(len(tests), "test")
-        return _build_loss(lambda only: measure(_drop_contrasts(whole.records, only)), "", named, several)
-    return None
-
-
-def _drop_contrasts(records: RunRecords, only: Collection[str]) -> RunRecords:
-    """The rows under these conditions."""
-    return records.take(np.logical_or.reduce([records.condition.equals(c) for c in only]))
-
-
-def _list_conditions(run: ReportRun) -> set[str]:
-    return set(run.conditions) & set(CONDITIONS)
-
-
-def _build_loss(
-    measure_under: Callable[[Collection[str]], Iterable[Score]], base: str, test: str, runs: Sequence[ReportRun]
-) -> StageLoss:
-    """The loss by stages as measured under some of the conditions.
-
-    That an answer stays the same without the right image often is chance, and does not say which stage went wrong: it
-    is told beside the stages where these are known.
-    """
-    lacking = tuple(c for c in TELLING if any(c not in run.conditions for run in runs))
-    by_stage = {str(dict(s.slice)["stage"]): s for s in measure_under(CONDITIONS)}
-    prior = by_stage[PRIOR].value if any(c in run.conditions for c in SENSELESS for run in runs) else None
-    if not lacking:
-        by_stage = {str(dict(s.slice)["stage"]): s for s in measure_under((AS_IS, *TELLING))}
-    total = by_stage.pop(TOTAL)
-    shares = [StageShare(STAGES[name], s.value or 0.0, s.low, s.high) for name, s in by_stage.items() if s.value]
-    ranked = sorted(shares, key=lambda s: -s.points)
-    return StageLoss(base, test, total.value or 0.0, total.n, tuple(ranked), lacking, prior)
 
 
 def _list_commands(worst: RunShift | None, runs: Iterable[ReportRun]) -> Iterable[str]:
@@ -299,11 +245,26 @@ def spell_factors(verdict: Verdict) -> str:
         said += f" {count_noun(worst.unanswered, 'question')} of the two runs have no response, and count as wrong."
     if worst.scenes < FEW_SCENES:
         said += f" It rests on {count_noun(worst.scenes, 'scene')}, too few to tell much."
+    for one in verdict.factors:
+        if one.is_explained and one.controlled:
+            left = spell_interval(one.controlled.drop, one.controlled.low, one.controlled.high)
+            of = "The drop"
+            of += (
+                "" if one is worst else f" of {one.factor} ({one.base} → {one.to}), {format_percent(one.drop)} points,"
+            )
+            beside = f"{one.controlled.n:,} {'pairs that are alike in this' if one.paired else 'others'}"
+            said += f" {of} comes from {describe_slice(verdict.slices[0])}: over the {beside}, it is {left}."
     larger = [f for f in verdict.factors[1:] if f.drop > worst.drop]
     if larger:
         listed = ", ".join(f"{f.factor} ({f.base} → {f.to}, {spell_drop(f)})" for f in larger)
         said += f" The drop is larger, but not sure, for {listed}."
     return said
+
+
+def spell_interval(points: float, low: float | None, high: float | None) -> str:
+    """0.5 points (−1.0 to 2.1)."""
+    ends = "" if low is None or high is None else f" ({format_percent(low)} to {format_percent(high)})"
+    return f"{format_percent(points)} points{ends}"
 
 
 def spell_drop(one: FactorDrop) -> str:
@@ -330,15 +291,18 @@ def spell_stage(verdict: Verdict) -> str:
         return f"{what}, {format_percent(loss.points)} points, no stage can be named{told}."
     arises = "most arises" if loss.base else "most arise"
     points = f"{format_percent(loss.main.points)} of {format_percent(loss.points)} points"
-    said = f"{what}, {arises} in {loss.main.stage}: {points} ({listed}; {count_noun(loss.n, 'question')})."
+    over = f"{count_noun(loss.n, 'question')} under all conditions"
+    said = f"{what}, {arises} in {loss.main.stage}: {points} ({listed}; {over})."
     if loss.prior and loss.prior > 0 and not loss.lacking:
         said += f" {format_percent(loss.prior)} points are answers that stay the same without the right image."
-    return f"{said} From so few questions this is a hint, no more." if loss.n < FEW_QUESTIONS else said
+    few = "questions" if loss.n < FEW_QUESTIONS else "wrong answers" if loss.n * loss.points < FEW_WRONG else ""
+    return f"{said} From so few {few} this is a hint, no more." if few else said
 
 
 def spell_slices(verdict: Verdict) -> str:
     if not verdict.slices:
-        return f"No slice of {verdict.searched:,} stands out more than by chance." if verdict.searched else ""
+        further = "further " if verdict.worst and verdict.worst.is_sure else ""  # a factor is a slice by another name
+        return f"No {further}slice of {verdict.searched:,} stands out more than by chance." if verdict.searched else ""
     listed = "; ".join(
         f"{describe_slice(one)} ({format_percent(one.inside)}%, elsewhere {format_percent(one.outside)}%)"
         for one in verdict.slices

@@ -261,8 +261,8 @@ def _describe_sides(sides: Sides, pairing: Pairing, names: tuple[str, str]) -> I
             listed = ", ".join(f"{counts[s]:,} {_STATUS_WORDS.get(s, s)}" for s in WITHOUT_ANSWER if counts[s])
             yield f"{name} has no answer to some questions, which count as wrong: {listed}"
         if repeated := sum(len(pool[key]) > 1 for key in pairs.keys):
-            held = "their mean counts, and the interval holds for these"
-            yield f"{name} was asked {repeated:,} questions several times (by seeds, or in rows that repeat); {held}"
+            held = "their mean counts; intervals and p-values are over scenes, not over seeds, and hold for these seeds"
+            yield f"{name} was asked {repeated:,} questions several times (by seeds, or in rows that repeat): {held}"
         unseen = sum(int(run.records.condition.equals(MISSING_IMAGE).sum()) for run in side)
         if unseen:
             yield f"{name} was asked {unseen:,} questions without their image, which is missing; they are left out"

@@ -113,15 +113,10 @@ class DatasetPrompts:
 
     def iter_examples(self, condition: str, limit: int | None = None, done: Ids = frozenset()) -> Iterator[EvalExample]:
         """The prompts under a condition, but for the questions that are done."""
-        pairs = (
-            (shard, question)
-            for shard in self._shards
-            if shard.questions
-            for question in read_questions(self._check_file(shard.questions))
-            if self._only is None or question.id in self._only
-        )
-        for shard, question in islice(pairs, limit):
-            if question.id not in done:
+        every = self._only is None and limit is None and not done
+        wanted = None if every else frozenset(self.ids(limit)) - done
+        for shard in self._shards:
+            for question in read_questions(self._check_file(shard.questions), wanted) if shard.questions else ():
                 images = tuple(self._index.get(name, shard) for name in question.scenes)
                 yield self._build_example(condition, question, images, shard)
 

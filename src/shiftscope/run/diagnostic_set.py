@@ -55,7 +55,7 @@ class DiagnosticPart:
     actions: bool = False  # whether something is done to the scene first
     least_budget: int = 0  # below which the part is left out
     schema: str = ""  # of its scenes
-    per_scene: int = 0  # questions asked about one scene, where it shares its scenes with others
+    per_scene: int = 0  # questions asked about one scene, of those it has, where it shares its scenes with others
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ class DiagnosticSet:
     digests: Mapping[str, Sequence[str]]  # of every shard of a part, of the public set
     public_seed: int
     seed: int = 0
+    workers: int | None = None  # processes that make it; None: as many as there are cores
 
     @property
     def digest(self) -> str:
@@ -92,8 +93,9 @@ class DiagnosticSet:
         return load_suite(part.suite).spec(**fields, seed=seed + bool(part.derive))
 
     def locate(self, part: DiagnosticPart, shards: int) -> Path:
-        """Where so many shards of a part are kept: another folder for another number, as each is whole."""
-        key = content_id([self.build_spec(part).spec(), shards])[:12]
+        """Where so many shards of a part are kept: another folder for another number, as each is whole, and for
+        another set, as its data were made by other code."""
+        key = content_id([self.build_spec(part).spec(), shards, self.digest])[:12]
         return find_cache_folder() / "data" / f"diagnostic-{part.suite}-{key}"
 
     def make(self, part: DiagnosticPart, shards: int, bar: ProgressBar = show_no_bar) -> Path:
@@ -108,7 +110,8 @@ class DiagnosticSet:
         base = self.build(self.find(part.base), shards, bar).folder if part.base else None
         folder = self.locate(part, shards)
         suite, spec = load_suite(part.suite), self.build_spec(part)
-        how: dict[str, Any] = {"only": {SPLIT: shards}, "bar": lambda name: bar(f"making {part.name}")}
+        how: dict[str, Any] = {"only": {SPLIT: shards}, "workers": self.workers}
+        how["bar"] = lambda name: bar(f"making {part.name}")
         try:
             made = suite.make(spec, folder, base, **how).dataset
         except DamagedFile:  # it is ours alone

@@ -3,23 +3,19 @@
 A run that was stopped resumes; responses of an endpoint are kept as they arrive.
 """
 
-import asyncio
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from .. import model as model_api
-from ..errors import UserError
+from ..errors import UserError, unknown
 from ..files import find_cache_folder
 from ..model import Model, ModelError, ModelOptions, ModelSetting, Response, ServedModel, predict_checked
-from ..picture import Picture
 from ..prompt import join_action
 from ..question import Question
 from ..questions.answer_space import infer_expected
@@ -30,7 +26,9 @@ from ..schema import OPEN
 from ..store.question_part import QuestionPart
 from ..store.response_cache import DiskResponseCache
 from ..store.run_log import JUDGE_FIELD, PLACES_FIELD, SERVER_FIELD, RunWriter, read_spec, refuse_foreign_run_folder
+from .adaptation import NOT_ADAPTED, Adaptation, iter_pictures
 from .choices import OptionDraw, build_option_facts, read_choice
+from .concurrent_calls import Responses, stream_responses
 from .conditions import EvalExample
 from .consistency import RunPictures, require_one_server, warn_of_fingerprints
 from .judge import Judge, judge_replies
@@ -41,14 +39,11 @@ from .replies import combine_replies
 BATCH = 64  # prompts at once, for a model that does not say
 KEPT_ROWS = 512  # written together
 KEPT_SECONDS = 10.0  # or after this long
-GRACE_SECONDS = 2.0  # to wait for calls under way where one of them ends the run
 LONGEST_RAW = 40_000  # characters that a run keeps of a response: its beginning and its end
 KEPT_FIELDS = ("reason", "seconds", "cost", "tokens", "confidence", "program", "stored", "fingerprint", "usage")
-QUIET_SECONDS = 5.0  # without a response, after which progress is reported all the same
 
 Tell = Callable[[int, int], None]  # done, of how many
 Warn = Callable[[str], None]
-Responses = Iterator[tuple[EvalExample, Response] | None]  # None: no response came for a while
 Rows = Iterator[tuple[QuestionRecord, Prediction] | None]
 
 
@@ -76,6 +71,7 @@ class RunSpec:
     diagnostic: Mapping[str, Any] = field(default_factory=dict)  # the set this run is a part of: version, digest …
     conditions_part: QuestionPart | None = None  # conditions but as_is are asked of these questions only
     prompts: PromptOptions = ASKED_ONCE
+    adapt: Adaptation = NOT_ADAPTED
 
     def spec(self, source: QuestionSource) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
@@ -94,8 +90,12 @@ class RunSpec:
         spec |= self.prompts.spec(self.mode, prompted=name.traits.prompted)
         if name.traits.prompted:
             spec |= {"max_tokens": options.max_tokens, "temperature": options.temperature}
+        if options.positions != model_api.DEFAULTS.positions and options.positions not in name.traits.positions:
+            raise unknown("way to tell positions", options.positions, name.traits.positions, self.model)
+        self.adapt.check(self.model, name.traits)
         describe = getattr(MODELS.load(name.kind), "describe_run", None)
         spec |= describe(name.target, options, learned.schema) if describe else {}
+        spec |= self.adapt.describe(source, self.split)
         if name.traits.learns:
             spec |= {"learned_from": learned.data_id()}
             spec |= {"learned_part": self.learn_part.spec()} if self.learn_part else {}
@@ -163,6 +163,8 @@ def evaluate(
         reads = model_api.EVERYTHING if reads is None else reads
         pictures.require_pictures(_reads_images(reads), run.model)
         spec |= model_api.get_identity(model, read_spec(out)) | pictures.spec()
+        model, adapted = run.adapt.apply(model, source)
+        spec |= adapted
         server = model.identify() if isinstance(model, ServedModel) else None
         spec |= {SERVER_FIELD: server} if server else {}
         if hasattr(model, "check_questions"):
@@ -195,15 +197,14 @@ def evaluate(
             items = sent.note(items)
             writer.describe_images = sent.to_json
         try:
-            shown = partial(_iter_pictures, run, source)
-            responses = _predict(model, items, run.model, reads, shown)
+            responses = _predict(model, items, run.model, reads)
             total = pictures.count_prompts(len(ids), len(run.conditions))
             if run.conditions_part is not None:
                 spared = len(ids) - len(run.conditions_part.ids)
                 total -= spared * sum(condition != AS_IS for condition in run.conditions)
             _write_predictions(writer, model, _iter_rows(responses, run.prompts.replies), tell, total)
             if run.judge is not None:
-                ask = partial(_predict, judge, name=run.judge.model, reads=frozenset((model_api.TEXT,)), shown=shown)
+                ask = partial(_predict, judge, name=run.judge.model, reads=frozenset((model_api.TEXT,)))
                 if failed := judge_replies(run.judge, ask, prompts, run.limit, writer):
                     warn(f"{failed:,} calls to the judge failed; run the same command again to repeat them")
         except ModelError as error:
@@ -246,7 +247,7 @@ def build_run_model(
         memory=memory,
         choosing=partial(read, "val"),
         scenes=learned.scenes,
-        shown=lambda: ((picture.name, picture.png()) for picture in _iter_pictures(run, source)),
+        shown=lambda: ((picture.name, picture.png()) for picture in iter_pictures(source, run.split, run.mode)),
         warn=warn,
     )
     return model_api.build_model(run.model, setting)
@@ -254,16 +255,6 @@ def build_run_model(
 
 def _reads_images(reads: frozenset[str] | None) -> bool | None:
     return None if reads is None else model_api.IMAGES in reads
-
-
-def _iter_pictures(run: RunSpec, source: QuestionSource) -> Iterator[Picture]:
-    """The images that questions of the split are about, whichever of these are asked."""
-    seen: set[str] = set()
-    for item in source.prompts(run.split, run.mode).iter_examples(AS_IS):
-        for name, picture in zip(item.question.scenes, item.prompt.pictures, strict=False):
-            if name not in seen:
-                seen.add(name)
-                yield picture
 
 
 def _iter_pending(run: RunSpec, prompts: SplitPrompts, writer: RunWriter) -> Iterator[EvalExample]:
@@ -343,25 +334,16 @@ def shorten(raw: str) -> str:
     return f"{raw[:half]}\n[… the middle of a response of {len(raw):,} characters is left out …]\n{raw[-half:]}"
 
 
-def _predict(
-    model: Any, items: Iterator[EvalExample], name: str, reads: frozenset[str], shown: Callable[[], Iterator[Picture]]
-) -> Responses:
-    """Every item with its response, as they come; None now and then while nothing comes.
-
-    A model that adapts to its test images does so before the first batch that shows one.
-    """
+def _predict(model: Any, items: Iterator[EvalExample], name: str, reads: frozenset[str]) -> Responses:
+    """Every item with its response, as they come; None now and then while nothing comes."""
     if hasattr(model, "ask"):
-        yield from _stream(model, items, reads)
+        yield from stream_responses(model, items, reads)
         return
-    adaptation = model_api.parse_model_name(name).traits.adaptation
     size = getattr(model, "batch", BATCH)
     if type(size) is not int or size < 1:
         raise UserError(f"model {name!r}: batch must be a whole number from 1 up, not {size!r}")
     while block := list(islice(items, size)):
         prompts = [item.prompt.restrict(reads) for item in block]
-        if adaptation and any(p.pictures and not p.scene_text for p in prompts):
-            model = model.adapt(list(islice(shown(), adaptation.images)), adaptation.kind)
-            adaptation = None
         if hasattr(model, "ready"):
             model.ready(prompts)
         start = time.perf_counter()
@@ -369,52 +351,3 @@ def _predict(
         each = (time.perf_counter() - start) / len(block)
         for item, response in zip(block, responses, strict=True):
             yield item, replace(response, seconds=each) if response.seconds is None else response
-
-
-def _stream(model: Any, items: Iterator[EvalExample], reads: frozenset[str]) -> Responses:
-    """For an endpoint: a new call begins as soon as one ends, so that a slow one holds up no other."""
-    first = next(items, None)
-    if first is None:
-        return  # nothing to ask: the server need not even be there
-    items = chain([first], items)
-    with asyncio.Runner() as runner:
-        loop = runner.get_loop()  # run directly: Runner.run sets a signal handler each time, which is slow
-        stop = _watch_interrupt(loop)
-        loop.run_until_complete(model.__aenter__())
-        under_way: dict[asyncio.Future[Any], EvalExample] = {}
-        try:
-            while True:
-                for item in islice(items, model.in_flight - len(under_way)):
-                    under_way[loop.create_task(model.ask(item.prompt.restrict(reads)))] = item
-                if not under_way:
-                    return
-                waited = asyncio.wait({*under_way, stop}, timeout=QUIET_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                done, _ = loop.run_until_complete(waited)
-                if not done:
-                    yield None
-                for task in done - {stop}:
-                    yield under_way.pop(task), task.result()
-                if stop in done:
-                    raise KeyboardInterrupt
-        except Exception:
-            if under_way:  # what was sent is paid for, and kept if it comes
-                loop.run_until_complete(asyncio.wait(under_way, timeout=GRACE_SECONDS))
-            raise
-        finally:
-            for task in under_way:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*under_way, return_exceptions=True))
-            loop.run_until_complete(model.__aexit__(None, None, None))
-
-
-def _watch_interrupt(loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
-    """Done once the user interrupts: an interrupt in the midst of a call would leave it half finished."""
-    stop = loop.create_future()
-
-    def set_stop() -> None:
-        if not stop.done():
-            stop.set_result(None)
-
-    if threading.current_thread() is threading.main_thread():
-        loop.add_signal_handler(signal.SIGINT, set_stop)
-    return stop

@@ -312,6 +312,8 @@ def describe_sample(log: RunLog) -> str:
     part, limit = spec.get("part"), spec.get("limit")
     of = f" of {log.population:,}" if log.population is not None else ""
     if isinstance(part, dict):
+        if part.get("name") == spec.get("variant"):  # a part of the diagnostic set
+            return f"{log.questions:,}{of} questions"
         first = f"the first {log.questions:,} " if limit and limit < int(part.get("questions", 0)) else ""
         return f"{first}{'of ' if first else ''}{part.get('name')} ({log.questions:,}{of} questions)"
     return f"the first {log.questions:,}{of} questions" if limit else ""

@@ -239,6 +239,13 @@ def serve(
         last = time.monotonic()
 
     app = build_app(service, mark_active)
+    serve_app(app, host, port, ready=lambda url: ready(f"{url}/v1"), ends=lambda: 0 < idle < time.monotonic() - last)
+
+
+def serve_app(
+    app: Any, host: str, port: int, *, ready: Callable[[str], None], ends: Callable[[], bool] = lambda: False
+) -> None:
+    """Serve an application until interrupted, or until `ends` says so; `ready` is told where it listens."""
     import uvicorn
 
     bound = _bind(host, port)
@@ -250,14 +257,14 @@ def serve(
         while not server.should_exit:
             await asyncio.sleep(0.1)
             since = close_slow(server.server_state.connections, since, time.monotonic())
-            if idle and time.monotonic() - last > idle:
+            if ends():
                 server.should_exit = True
 
     async def run_both() -> None:
         await asyncio.gather(server.serve(sockets=[bound]), watch())
 
     address = f"[{host}]" if ":" in host else host
-    ready(f"http://{address}:{bound.getsockname()[1]}/v1")
+    ready(f"http://{address}:{bound.getsockname()[1]}")
     asyncio.run(run_both())
 
 

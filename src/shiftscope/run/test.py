@@ -200,7 +200,14 @@ def _run_test_set(
     return GeneralizationRun(test_set, log, folder, sum(added))
 
 
-def write_test_set(folder: Path, data: Path, questions: Sequence[Question], spec: Mapping[str, Any]) -> None:
+def write_test_set(
+    folder: Path,
+    data: Path,
+    questions: Sequence[Question],
+    spec: Mapping[str, Any],
+    split: str = "test",
+    title: str = "The questions of a generalization test",
+) -> None:
     """Write questions as a dataset of their own, unless it is there; its image files are those of `data`.
 
     It has a shard for each of the source's that has an image asked about; questions stand with their first image.
@@ -230,10 +237,10 @@ def write_test_set(folder: Path, data: Path, questions: Sequence[Question], spec
         for index, (at, some) in enumerate(by_shard.items()):
             images = base.shards()[at].images
             assert images is not None
-            shards.append(write_shard(folder, "test", index, SharedImages(base.folder, images), some))
-        title, source = "The questions of a generalization test", base.manifest.about
+            shards.append(write_shard(folder, split, index, SharedImages(base.folder, images), some))
+        source = base.manifest.about
         about = replace(source, title=title, summary=f"Made from {source.title}.")
-        write_manifest(folder, Manifest(dict(spec), (("test", len(shards)),), list_versions(), about, tuple(shards)))
+        write_manifest(folder, Manifest(dict(spec), ((split, len(shards)),), list_versions(), about, tuple(shards)))
 
 
 def _check_models(plan: GeneralizationPlan, run: RunSpec, warn: Warn) -> None:

@@ -148,6 +148,20 @@ def test_the_matrix_compares_kinds_that_all_its_tests_have():
     assert made.value == pytest.approx(1 / 9)
 
 
+def test_relative_degrade_is_over_seeds():
+    runs = [
+        log(answers(questions(), 0.8 if i == test else shifted), trained_on=i, variant=test, data_id=test, seed=seed)
+        for seed, shifted in enumerate((0.6, 0.4))
+        for i in ("easy", "default", "hard")
+        for test in ("easy", "default", "hard")
+    ]
+    one, two = (measure_degrade(study(*some), "printed")["toy", "visual"].value for some in (runs[:9], runs[9:]))
+    made = measure_degrade(study(*runs), "printed")["toy", "visual"]
+    assert one < made.value < two
+    assert made.value == pytest.approx((one + two) / 2)
+    assert made.low < one and two < made.high  # two seeds say little
+
+
 def test_weights_give_every_run_the_mixture_of_the_first():
     def rows(*kinds):
         return records_of((asked(f"{k}", "yes", "", kind=kind), None) for k, kind in enumerate(kinds))

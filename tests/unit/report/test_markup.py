@@ -41,7 +41,13 @@ def test_children_may_be_nested_and_absent():
 
 @pytest.mark.parametrize(
     ("value", "low", "high", "said"),
-    [(0.842, 0.829, 0.854, "± 1.3"), (1.0, 0.9, 1.0, "90.0–100.0"), (0.5, None, None, ""), (0.0, 0.0, 0.0, "± 0.0")],
+    [
+        (0.842, 0.829, 0.854, "± 1.3"),
+        (1.0, 0.9, 1.0, "90.0–100.0"),
+        (0.5, None, None, ""),
+        (0.0, 0.0, 0.0, "± 0.0"),
+        (0.1, -0.02, 0.11, "−2.0 to 11.0"),
+    ],
 )
 def test_an_interval_is_its_longer_side_or_both_ends(value, low, high, said):
     assert format_spread(value, low, high) == said

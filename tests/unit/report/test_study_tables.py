@@ -6,16 +6,18 @@ import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.metrics.significance import PairedTest
+from shiftscope.report.sections.ablations import ablation_table
 from shiftscope.report.sections.attribution import diagnosis_tables
 from shiftscope.report.sections.cost import throughput_table, training_tables
 from shiftscope.report.sections.degrade import degrade_table
 from shiftscope.report.sections.headline import format_gain, in_domain_table, model_comparison_table
 from shiftscope.report.sections.method import section as method_section
+from shiftscope.report.sections.not_measured import missing_table
 from shiftscope.report.sections.transfer import accuracy_table
 from shiftscope.report.study_page import build_study_page, list_tables, render_markdown, write_study_page
-from shiftscope.run.study.entries import ORACLES, TransferEntry
+from shiftscope.run.study.entries import ORACLES
 from shiftscope.run.study.entry_store import build_transfer_matrix
-from shiftscope.suites.superclevr.study import StudyDomain, TrainingSetup, factor_grid
+from shiftscope.suites.superclevr.study import MODELS, StudyDomain, TrainingSetup, factor_grid
 from study_toys import TOY, VISUAL, cell, changed, diagnosis, factor, training
 
 
@@ -32,25 +34,81 @@ def row(table, *start):
 
 
 def test_table_1_has_what_is_measured_beside_what_is_reported():
-    made = accuracy_table(board(*factor(VISUAL)), factor_grid("visual"), "object")
-    assert made.columns == ("model", "trained on", "on easy", "on mid", "on hard")
-    assert [c.split(" ± ")[0] for c in row(made, "p_nsvqa", "easy")[2:]] == ["80.00", "60.00", "40.00"]
-    assert row(made, "P-NSVQA, reported", "hard")[2:] == ("96.37", "95.11", "95.36")
-    assert row(made, "nsvqa", "mid")[2:] == ("–", "–", "–")
+    made = accuracy_table(board(*factor(VISUAL)), factor_grid("visual"))
+    assert made.columns[2:6] == ("on easy", "on easy, parts", "on mid", "on mid, parts")
+    assert [c.split(" ± ")[0] for c in row(made, "p_nsvqa", "easy")[2::2]] == ["80.00", "60.00", "40.00"]
+    assert row(made, "P-NSVQA, reported", "hard")[2::2] == ("96.37", "95.11", "95.36")
+    assert row(made, "nsvqa", "mid")[2:] == ("–",) * 6
+    assert row(made, "film", "easy")[2:] == ("–",) * 6  # planned, and visibly not measured
+    assert row(made, "FiLM, reported", "easy")[2] == "59.96"
 
 
-def test_part_questions_have_no_reported_figures():
-    made = accuracy_table(board(*factor(VISUAL)), factor_grid("visual"), "part")
-    assert not [r for r in made.rows if "reported" in r[0]]
-    assert row(made, "p_nsvqa", "easy")[2].startswith("50.00")
+def test_part_questions_stand_beside_object_questions_without_reported_figures():
+    made = accuracy_table(board(*factor(VISUAL)), factor_grid("visual"))
+    assert row(made, "p_nsvqa", "easy")[3].startswith("50.00")
+    assert row(made, "P-NSVQA, reported", "easy")[3] == ""
+
+
+def test_no_table_mixes_positions():
+    there = cell(15, under=("predicted",)), cell(10, model="nsvqa", under=("predicted",)), cell(20)
+    boxes, predicted = (accuracy_table(board(*there), factor_grid("visual"), p) for p in ("boxes", "predicted"))
+    assert predicted.title == "Table 1, visual, predicted positions"
+    assert [row(one, "p_nsvqa", "mid")[4].split(" ± ")[0] for one in (boxes, predicted)] == ["100.00", "75.00"]
+    assert [row(one, "nsvqa", "mid")[4].split(" ± ")[0] for one in (boxes, predicted)] == ["–", "50.00"]
+    assert not [r for r in predicted.rows if r[0] == "film" or "reported" in r[0]]
+    assert [t.title for t in list_tables(board(*there))].count(predicted.title) == 1
+
+
+def test_validation_has_tables_of_its_own():
+    made = board(cell(15), cell(12, split="val"))
+    assert made.find_score("p_nsvqa", TrainingSetup(), StudyDomain(), "object").value == 0.75
+    table = accuracy_table(made.validation, factor_grid("visual"))
+    assert table.title == "Table 1, visual, validation split"
+    assert row(table, "p_nsvqa", "mid")[4].startswith("60.00")
+    assert board(cell(15)).validation is None
+
+
+def test_ablations_are_over_the_pairs_that_all_rows_have():
+    hard = StudyDomain.from_name("hard")
+    plain = [cell(n, tested=at) for n, at in ((20, StudyDomain()), (10, hard))]
+    kept = replace(cell(15, tested=hard, under=("boxes", "norm")), adapted=("norm",))
+    unchanged = replace(cell(1, under=("boxes", "norm")), adapted=())  # whose outcomes are not its own
+    alone = cell(3, model="nsvqa")  # no entry on hard
+    made = ablation_table(board(*plain, kept, unchanged, alone))
+    assert made.columns[:6] == (
+        "rules, inference",
+        "positions",
+        "adaptation",
+        "kept in",
+        "mean, objects",
+        "mean, parts",
+    )
+    assert [r[:6] for r in made.rows] == [
+        ("nsvqa", "boxes", "none", "–", "15.00", "50.00"),
+        ("p_nsvqa", "boxes", "none", "–", "100.00", "50.00"),
+        ("p_nsvqa", "boxes", "norm", "0", "100.00", "50.00"),
+    ]
+    made = ablation_table(board(*plain, kept, unchanged))
+    assert [r[3:5] for r in made.rows] == [("–", "75.00"), ("1", "87.50")]
+    assert made.rows[1][6:] == ("100.00", "75.00")  # default → default, default → hard
+
+
+def test_what_is_not_measured_is_told_with_its_command():
+    made = missing_table(board(*factor(VISUAL)))
+    assert row(made, "mdetr")[1:] == ("all 59 pairs", "no such model in this version") or "mdetr" in MODELS
+    _, lacking, command = row(made, "p_nsvqa")
+    assert lacking.startswith("default rd- (3), default (9), ") and "easy" not in lacking
+    assert command == "shiftscope study superclevr --scale toy --models p_nsvqa --out DIR"
 
 
 def test_table_2_has_four_forms():
-    made = degrade_table(board(*factor(VISUAL)), "object")
+    made = degrade_table(board(*factor(VISUAL)))
     forms = {form: row(made, "p_nsvqa", form)[2].split(" ± ")[0] for form in ("printed", "tabulated")}
     assert forms == {"printed": "20.83", "tabulated": "41.67"}
-    assert row(made, "P-NSVQA, reported", "absolute")[2] == "12.88"
+    assert made.columns[2:4] == ("visual", "visual, parts")
+    assert row(made, "P-NSVQA, reported", "absolute")[2:4] == ("12.88", "")
     assert row(made, "p_nsvqa_exact", "printed")[2] == "–"
+    assert row(made, "FiLM, reported", "absolute")[2] == "4.03"
 
 
 def test_three_seeds_with_their_spread():
@@ -66,22 +124,14 @@ def test_three_seeds_with_their_spread():
 def test_models_are_compared_cell_by_cell():
     made = model_comparison_table(board(cell(15), cell(10, model="nsvqa")))
     (only,) = made.rows
-    assert only[:5] == ("default", "default", "50.00", "75.00", "–")
-    assert only[5] == ""
-    assert only[6].startswith("+25.00 ± ") and ", p = 0." in only[6]
-    assert only[7] == "–"
+    assert made.columns[2:4] == ("p_nsvqa − nsvqa, objects", "p_nsvqa − nsvqa, parts")
+    assert only[2].startswith("+25.00 ± ") and ", p = 0." in only[2]
+    assert only[3].startswith("0.00") and only[4:] == ("–",) * 4
 
 
 @pytest.mark.parametrize(("p", "told"), [(0.0009, ""), (0.001, ", p = 0.001"), (0.3, ", p = 0.30"), (None, "")])
 def test_of_a_gain_only_a_p_that_leaves_a_doubt_is_told(p, told):
     assert format_gain(PairedTest(40, 5, 1, 0.02, -0.01, 0.03, p)) == f"+2.00 ± 3.00{told}"
-
-
-@pytest.mark.parametrize(("adapted", "told"), [(True, "yes"), (False, "no"), (None, "")])
-def test_where_batch_norm_was_adapted_is_told(adapted, told):
-    exact = replace(cell(15, model="p_nsvqa_exact"), adapted=adapted)
-    assert TransferEntry.from_json(exact.to_json()) == exact
-    assert model_comparison_table(board(exact)).rows[0][5] == told
 
 
 def test_speed_is_over_all_stages():
@@ -104,12 +154,12 @@ def test_an_oracle_that_a_diagnosis_lacks_is_a_dash():
 
 def test_the_time_of_a_training_is_summed_over_parsers_and_data():
     times, told, reached = training_tables(board(cell(15), training()))
-    assert told.rows == (("default", "shiftscope study …"),)
+    assert told.rows == (("neuro_symbolic, default", "shiftscope study …"),)
     (only,) = times.rows
-    assert only[2:7] == ("60 s", "3.3 min", "40 s", "2.0 min", "7.00 min")
+    assert only[2:5] == ("100 s", "5.3 min", "7.00 min")
     assert reached.rows == (("color", "99.00"), ("part name", "90.00"))
-    times, *_ = training_tables(board(cell(15), training(took=(("scenes, data", 60.0),))))
-    assert times.rows[0][2:7] == ("60 s", "–", "–", "–", "–")
+    times, *_ = training_tables(board(cell(15), training(took=(("scene, data", 60.0),))))
+    assert times.rows[0][2:5] == ("60 s", "–", "–")
 
 
 def test_what_differs_from_the_paper_is_computed_where_cells_tell():
@@ -124,8 +174,8 @@ def test_what_differs_from_the_paper_is_computed_where_cells_tell():
 
 
 def test_redundancy_is_said_to_be_no_blind_test():
-    assert "Not a blind test" in accuracy_table(board(cell(15)), factor_grid("redundancy"), "object").note
-    assert "Not a blind test" not in accuracy_table(board(cell(15)), factor_grid("visual"), "object").note
+    assert "Not a blind test" in accuracy_table(board(cell(15)), factor_grid("redundancy")).note
+    assert "Not a blind test" not in accuracy_table(board(cell(15)), factor_grid("visual")).note
 
 
 def test_every_table_is_whole():
@@ -143,8 +193,8 @@ def test_the_page_of_the_repository():
     seed = cell(15, TrainingSetup(seed=1))  # of the default's seeds only the first is of the matrix
     text = render_markdown([*factor(VISUAL), training(), diagnosis(), seed])
     assert "**Scale toy: a trial run of the pipeline." in text
-    assert "9 of 177 entries of the transfer matrix are finished (9 pairs of training and test set, each with" in text
-    assert "verdict (trial, no evidence)" in text and "other seeds of the default are not counted" in text
+    assert "9 of 590 entries of the transfer matrix are finished (9 pairs of training and test set, each with" in text
+    assert "verdict (trial, no evidence)" in text and "other seeds and conditions are not counted" in text
     assert "| p_nsvqa | easy | 80.00 ±" in text
     with pytest.raises(UserError, match="no entries"):
         render_markdown([])

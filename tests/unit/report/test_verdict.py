@@ -176,6 +176,40 @@ def test_the_condition_that_mends_the_drop_names_the_stage(condition, stage):
     assert f"most arises in {stage}: 50.0 of 50.0 points" in spell_verdict(verdict)[1]
 
 
+def named_rarely(variant, rubber, mended="scene_text", conditions=("as_is", "scene_text", "program_text")):
+    """Wrong about all questions with a material, of which there are so many in ten, and right under a condition."""
+    rows = []
+    for k in range(300):
+        about = {"material": "rubber" if k % 10 < rubber else "other", "kind": "exist"}
+        q = asked(f"{k}{variant}", "yes", f"s{k // 2}", f"{k}" if variant else "", **about)
+        for condition in conditions:
+            wrong = (about["material"] == "rubber" and condition != mended) or k % 29 == 0
+            rows.append((q, (f"no {condition}" if wrong else "yes", condition)))
+    name = variant or "default"
+    return log(rows, variant=name, data_id=name, lineage=(name, "default"))
+
+
+def test_a_drop_that_comes_from_a_slice_is_told_as_such():
+    verdict = find_verdict(study(named_rarely("", 1), named_rarely("rd+", 6)), "toy")
+    worst = verdict.worst
+    assert worst.is_sure and worst.drop == pytest.approx(0.5, abs=0.02)
+    assert worst.is_explained and (worst.controlled.drop, worst.controlled.n) == (0, 150)
+    comes = "The drop comes from questions with material rubber: over the 150 pairs that are alike in this, it is 0.0"
+    assert comes in spell_verdict(verdict)[0]
+    assert "Of its wrong answers on questions with material rubber, most arise in seeing" in spell_verdict(verdict)[1]
+    plain = find_verdict(study(conditioned("", None), conditioned("hard", None, twin=True)), "toy").worst
+    assert plain.is_sure and not plain.is_explained
+
+
+def test_the_stage_is_that_of_the_worst_slice_where_no_factor_costs():
+    verdict = find_verdict(study(named_rarely("", 2, None), named_rarely("rd+", 2, None)), "toy")
+    assert not verdict.worst
+    assert verdict.stages.main.stage == "reasoning" and verdict.stages.n == 120
+    assert verdict.stages.test == "questions with material rubber"
+    few = study(named_rarely("", 2, None), named_rarely("rd+", 2, None, ("as_is",)))
+    assert find_verdict(few, "toy").stages.n == 60
+
+
 def test_conditions_that_do_not_tell_name_no_stage():
     few = ("as_is", "scene_text")
     verdict = find_verdict(study(conditioned("", None, few), conditioned("hard", None, few, twin=True)), "toy")
@@ -227,6 +261,7 @@ def test_the_variance_of_seeds_is_that_of_students_t_where_scenes_say_nothing():
 def test_a_detectable_drop_is_the_interval_made_wider_for_power():
     test = PairedTest(100, 5, 0, 0.05, 0.01, 0.09, 0.01, 50)
     assert find_detectable_drop(test) == pytest.approx(0.04 * (1.959964 + 0.841621) / 1.959964, rel=1e-5)
+    assert find_detectable_drop(test, 5) == pytest.approx(0.04 * (2.575829 + 0.841621) / 1.959964, rel=1e-5)  # at 1%
     assert find_detectable_drop(replace(test, scenes=1)) is None
     assert find_detectable_drop(PairedTest(0, 0, 0, None, None, None, None)) is None
 
@@ -352,11 +387,17 @@ def test_the_commands_of_a_diagnosis_are_one(tmp_path):
 
     folder = tmp_path / "mine"
     (folder / "runs").mkdir(parents=True)
-    (folder / "diagnosis.json").write_text('{"budget": 500}')
-    runs = [(log(right(5), data=part, diagnostic={"part": part, "seed": 3}), folder / "runs" / part) for part in "ab"]
+    (folder / "diagnosis.json").write_text('{"budget": 500, "mode": "free"}')
+    asked_so = {"max_tokens": 900, "temperature": 0.0, "price": [1.0, 2.0], "parameters": {"top_k": 3}}
+    asked_so |= {"prompt": {"mode": "short"}, "trust_remote_code": True}
+    runs = [
+        (log(right(5), data=part, diagnostic={"part": part, "seed": 3}, **asked_so), folder / "runs" / part)
+        for part in "ab"
+    ]
     commands = list_commands(arrange_runs(runs))
     assert [c for c in commands if c.startswith("shiftscope diagnose")] == [
-        f"shiftscope diagnose toy --budget 500 --seed 3 --out {folder}"
+        "shiftscope diagnose toy --budget 500 --seed 3 --mode free --max-tokens 900 --temperature 0.0 --price 1.0,2.0 "
+        f"--parameters '{{\"top_k\": 3}}' --trust-remote-code --out {folder}"
     ]
 
 

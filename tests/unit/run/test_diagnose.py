@@ -1,6 +1,7 @@
 """The frozen set, how a budget is spent on it, and what a diagnosis refuses."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,19 +12,20 @@ from endpoints import completion, serving
 from shiftscope.errors import UserError
 from shiftscope.metrics.attribution import measure
 from shiftscope.model import ModelOptions
-from shiftscope.question import Question
+from shiftscope.question import Provenance, Question
 from shiftscope.records import content_id
 from shiftscope.report.runs import read_runs
 from shiftscope.report.verdict import find_verdict
-from shiftscope.run import diagnose as diagnosing
-from shiftscope.run.diagnose import DiagnosisPlan, DiagnosisSpec, diagnose, plan_diagnosis, refuse_other_diagnosis
+from shiftscope.run import diagnosis_plan
+from shiftscope.run.diagnose import diagnose, refuse_other_diagnosis
+from shiftscope.run.diagnosis_plan import DiagnosisPlan, DiagnosisSpec, choose_questions, plan_diagnosis
 from shiftscope.run.diagnostic_set import FACTORS, digest_shards, load_diagnostic_set
 from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.question_part import QuestionPart
 from shiftscope.store.run_log import read_run
 
-PUBLIC = "e8617ad48a213dd6"  # the digest of version 1; another means another version
+PUBLIC = "fe9dcf8fc1b39621"  # the digest of version 1; another means another version
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,7 @@ def small(monkeypatch, cache):
         if part.group == FACTORS and part.name in ("default", "hard", "rd+")
     ]
     made = replace(whole, parts=tuple(parts))
-    monkeypatch.setattr(diagnosing, "load_diagnostic_set", lambda seed: made)
+    monkeypatch.setattr(diagnosis_plan, "load_diagnostic_set", lambda seed: made)
     return made
 
 
@@ -72,7 +74,26 @@ def test_data_that_are_not_as_pinned_are_refused(tmp_path, refuses):
 
 def test_questions_are_spread_over_scenes():
     asked = [Question(f"{s}{k}", "?", (s,)) for s in "abc" for k in range(2)]
-    assert [q.id for q in diagnosing._spread(asked)] == ["a0", "b1", "c0", "a1", "b0", "c1"]
+    assert [q.id for q in diagnosis_plan._spread(asked)] == ["a0", "b1", "c0", "a1", "b0", "c1"]
+
+
+def test_questions_are_chosen_for_spread_answers():
+    """Of four questions of each scene two are asked: types as often as before, rare answers more often."""
+    asked = []
+    for s in range(40):
+        answers = (2 if s % 10 == 3 else 1, 1, s % 2 == 0, True)
+        kinds = ("count", "count", "exist", "exist")
+        asked += [
+            Question(f"{s}-{k}", "?", (f"s{s}",), answer=a, kind=kind, provenance=Provenance(template=kind))
+            for k, (a, kind) in enumerate(zip(answers, kinds, strict=True))
+        ]
+    chosen = choose_questions(asked, 2)
+    assert Counter(q.scenes[0] for q in chosen) == dict.fromkeys((f"s{s}" for s in range(40)), 2)
+    assert Counter(q.kind for q in chosen) == {"count": 40, "exist": 40}
+    assert Counter(q.answer for q in chosen if q.kind == "exist") == {True: 20, False: 20}
+    assert sum(q.answer == 2 for q in chosen) == 4  # all that there are
+    assert choose_questions(asked[: 20 * 4], 2) == chosen[: 20 * 2]  # whatever follows
+    assert choose_questions(asked, 9) == asked
 
 
 def test_every_twin_asks_what_the_base_asks(small):
@@ -143,7 +164,7 @@ def test_a_model_that_learns_needs_something_to_learn_from(refuses):
 def test_what_does_not_suit_a_model_is_left_out():
     spec = DiagnosisSpec("p_nsvqa", 2000)
     whole = load_diagnostic_set()
-    reasons = {part.name: diagnosing._explain_unsuited(part, spec) for part in whole.parts}
+    reasons = {part.name: diagnosis_plan._explain_unsuited(part, spec) for part in whole.parts}
     assert "one image" in reasons["several images"]
     assert "actions" in reasons["hypothetical"]
     assert "clevr" in reasons["clevr"]

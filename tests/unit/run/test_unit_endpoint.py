@@ -8,7 +8,7 @@ import pytest
 from asked import dataset
 from endpoints import completion, serving
 from shiftscope.model import ModelOptions
-from shiftscope.run import evaluate as module
+from shiftscope.run import concurrent_calls
 from shiftscope.run.evaluate import RunSpec, evaluate, shorten
 from shiftscope.run.score import score_seeds
 from shiftscope.run.test import test as put_through
@@ -122,7 +122,7 @@ def test_a_very_long_reply_is_kept_without_its_middle(server, data, tmp_path):
 
 
 def test_progress_is_told_while_no_reply_comes(server, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "QUIET_SECONDS", 0.02)
+    monkeypatch.setattr(concurrent_calls, "QUIET_SECONDS", 0.02)
 
     def slowly(handler, status):
         time.sleep(0.5)

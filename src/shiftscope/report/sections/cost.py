@@ -62,18 +62,14 @@ def compute_cost(run: ReportRun) -> float:
 
 def training_tables(matrix: TransferMatrix) -> Iterator[Table]:
     """When, on what and for how long each row was trained, and what it then reached on validation data."""
-    listed = sorted(matrix.trainings.items())
-    stages = tuple(matrix.study.stages.values())
+    listed = [(f"{family}, {trained.label}", one) for (family, trained), one in sorted(matrix.trainings.items())]
     rows = []
-    for trained, one in listed:
-        whole, took = sum_training_seconds(one), dict(one.seconds)
-        times: list[float | None] = []
-        for stage in stages:
-            data, every = took.get(f"{stage}, data"), took.get(f"{stage}, all")
-            times += [data, None if data is None or every is None else every - data]
+    for name, one in listed:
+        data, whole = (sum_training_seconds(one, what) for what in ("data", "all"))
+        times = (data, None if data is None or whole is None else whole - data)
         rows.append(
             (
-                trained.label,
+                name,
                 one.origin.device,
                 *(DASH if t is None else format_seconds(t) for t in times),
                 DASH if whole is None else f"{whole / 60:.2f} min",
@@ -81,17 +77,15 @@ def training_tables(matrix: TransferMatrix) -> Iterator[Table]:
                 one.origin.made[:10],
             )
         )
-    steps = (f"{stage}: {step}" for stage in stages for step in ("data", "training"))
-    heads = ("trained on", "device", *steps, "total with data", "weights", "date")
+    heads = ("models, trained on", "device", "data", "training", "total", "weights", "date")
     yield Table("Training runs", heads, tuple(rows), matrix.study.notes.get("trainings", ""))
-    commands = tuple((trained.label, one.command) for trained, one in listed)
-    yield Table("Training runs: commands", ("", "; ".join(stages)), commands)
+    yield Table("Training runs: commands", ("", "of each part"), tuple((name, one.command) for name, one in listed))
     names = dict.fromkeys(name for _, one in listed for name, _ in one.validation)
     order = sorted(names, key=lambda name: name.startswith("part"))
     reached = [dict(one.validation) for _, one in listed]
     yield Table(
         "Training runs: validation results, %",
-        ("", *(trained.label for trained, _ in listed)),
+        ("", *(name for name, _ in listed)),
         tuple((describe_measure(matrix, n), *(format_percent(r.get(n), DIGITS) for r in reached)) for n in order),
     )
 

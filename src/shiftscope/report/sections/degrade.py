@@ -1,11 +1,13 @@
 """Relative Degrade: the share of its accuracy that a model loses to each factor, measured beside reported."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from ...errors import UserError
-from ...metrics.relative_degrade import FORMS, VARIANTS, find_level, measure_runs
+from ...metrics.relative_degrade import FORMS, VARIANTS, TrainTest, find_level, measure_runs
+from ...metrics.significance import average_seeds
 from ...metrics.transfer_matrix import TransferMatrix
-from ...result import Score
+from ...result import RunRecords, Score
 from ...suites import ReportedFigures, find_reported
 from ..chart.bars import Bar, draw_bars
 from ..chart.frame import SHAPES
@@ -68,46 +70,55 @@ def _build_study(matrix: TransferMatrix) -> Section | None:
             charts.append(_draw_chart(grid.title, grid.factor, scores, own, reported))
     if not charts:
         return None
-    tables = [degrade_table(matrix, group) for group in study.question_groups]
+    tables = [degrade_table(one) for one in (matrix, matrix.validation) if one]
     return Section("Relative Degrade", [render_charts(charts), _render_key(reported), *tables], f"Table 2. {LEAD}.")
 
 
-def degrade_table(matrix: TransferMatrix, group: str) -> Table:
-    """Relative Degrade of each factor in all its forms."""
-    study, grids, reported = matrix.study, select_grids(matrix), select_reported(matrix, group)
+def degrade_table(matrix: TransferMatrix) -> Table:
+    """Relative Degrade of each factor in all its forms, of each group of questions, beside reported figures."""
+    study, grids, groups = matrix.study, select_grids(matrix), matrix.study.question_groups
+    reported = select_reported(matrix, groups[0])
+    columns = [(grid, group) for grid in grids for group in groups]
     rows: list[tuple[str, ...]] = []
-    for model in study.models:
+    for model in study.planned:
         for form in FORMS:
-            measured = [matrix.measure_degrade(model, grid, form, group) for grid in grids]
+            measured = [matrix.measure_degrade(model, grid, form, group) for grid, group in columns]
             cells = [DASH if d is None else format_figure(Score(form, d.value, 0, d.low, d.high)) for d in measured]
             rows.append((model, form, *cells))
         if name := reported.find_model(model):
-            shares = (reported.find(TABLE, name, grid.factor) for grid in grids)
-            rows.append((f"{name}, reported", FORM, *(format_percent(share, DIGITS) for share in shares)))
-    heads = ("model", "form", *(grid.title for grid in grids))
-    note = " ".join([FORM_NOTE, *(describe_caveats(grids) if reported.tables else ())])
-    return Table(f"Table 2, Relative Degrade, {group} questions, %", heads, tuple(rows), note)
+            shares = [reported.find(TABLE, name, g.factor) if group == groups[0] else None for g, group in columns]
+            rows.append((f"{name}, reported", FORM, *("" if s is None else format_percent(s, DIGITS) for s in shares)))
+    heads = ("model", "form", *(g.title if group == groups[0] else f"{g.title}, {group}s" for g, group in columns))
+    split = "" if matrix.split == "test" else ", validation split"
+    note = " ".join([FORM_NOTE, *describe_caveats(grids)])
+    return Table(f"Table 2, Relative Degrade{split}, %", heads, tuple(rows), note)
 
 
 def measure_degrade(report: ReportRuns, form: str) -> dict[tuple[str, str], Score]:
-    """Model and factor to figure, for those whose runs fill all the entries the form needs."""
+    """Model and factor to figure, for those whose runs fill all the entries the form needs; over their common seeds."""
     report = drop_variants(report)
     figures = {}
     for model in dict.fromkeys(r.model for r in report.runs if r.trained):
         runs = [r for r in report.runs if r.model == model and r.trained]
         for factor, variants in VARIANTS.items():
-            entries = {(find_level(r.trained, factor), find_level(r.test, factor)): r.records for r in runs}
-            used = {at: records for at, records in entries.items() if at[0] in variants}
+            entries = {(find_level(r.trained, factor), find_level(r.test, factor)): r for r in runs}
+            used = {at: run for at, run in entries.items() if at[0] in variants}
             if not used:
                 continue
-            # Only the question types that all of them have: easy scenes have no parts to ask about.
-            weights = reweight_question_types(list(used.values())).weights
-            shared = {at: r.take(w > 0) for (at, r), w in zip(used.items(), weights, strict=True)}
-            try:
-                figures[model, factor] = measure_runs(shared, factor, form)
-            except UserError:  # an entry is missing: no figure rather than half of one
-                continue
+            by_seed = {at: {one.seed: one.records for one in run.each} for at, run in used.items()}
+            seeds = [s for s in next(iter(by_seed.values())) if all(s in known for known in by_seed.values())]
+            every = [{at: known[s] for at, known in by_seed.items()} for s in seeds]
+            every = every or [{at: run.records for at, run in used.items()}]
+            with suppress(UserError):  # an entry is missing: no figure rather than half of one
+                figures[model, factor] = average_seeds([_measure_entries(one, factor, form) for one in every])
     return figures
+
+
+def _measure_entries(entries: Mapping[TrainTest, RunRecords], factor: str, form: str) -> Score:
+    """Over the question types that all of them have: easy scenes have no parts to ask about."""
+    weights = reweight_question_types(list(entries.values())).weights
+    shared = {at: r.take(w > 0) for (at, r), w in zip(entries.items(), weights, strict=True)}
+    return measure_runs(shared, factor, form)
 
 
 def _render_key(reported: ReportedFigures) -> Html:

@@ -154,7 +154,7 @@ def in_domain_table(matrix: TransferMatrix) -> Table:
     rows = []
     for group in study.question_groups:
         reported = select_reported(matrix, group)
-        for model in study.models:
+        for model in study.planned:
             scores = [matrix.find_score(model, replace(trained, seed=s), tested, group) for s in study.seeds]
             known = [s for s in scores if s is not None and s.value is not None]
             mean = deviation = DASH
@@ -175,23 +175,20 @@ def in_domain_table(matrix: TransferMatrix) -> Table:
 
 
 def model_comparison_table(matrix: TransferMatrix) -> Table:
-    """The models entry by entry, and what the later gain over the earlier on the same questions."""
-    study, group = matrix.study, matrix.study.question_groups[0]
+    """What one model gains over another on the same questions, entry by entry and group by group."""
+    study = matrix.study
+    columns = [(one, other, group) for one, other in study.comparisons for group in study.question_groups]
     rows = []
     for trained, tested in matrix.list_pairs():
-        scores = (matrix.find_score(model, trained, tested, group) for model in study.models)
-        gains = (matrix.compare_models(one, other, trained, tested, group) for one, other in study.comparisons)
-        entries = (matrix.entries.get((model, trained, tested)) for model in study.adapting_models)
-        adapted = {"yes" if entry.adapted else "no" for entry in entries if entry and entry.adapted is not None}
-        shown = (format_percent(score.value if score else None, DIGITS) for score in scores)
-        rows.append((trained.label, tested.label, *shown, ", ".join(sorted(adapted)), *map(format_gain, gains)))
-    gain_heads = (f"{one} − {other}" for one, other in study.comparisons)
+        gains = [matrix.compare_models(one, other, trained, tested, group) for one, other, group in columns]
+        if any(gains):
+            rows.append((trained.label, tested.label, *map(format_gain, gains)))
     note = (
         "Differences on the same questions, ± the longer side of an interval by scene; p < "
         f"{TINY} where none is given, not corrected for the number of rows. {study.notes.get('comparison', '')}"
     )
-    heads = ("trained on", "tested on", *study.models, "batch norm adapted", *gain_heads)
-    return Table(f"Model comparison, {group} questions, % and points", heads, tuple(rows), note.strip(), folded=True)
+    heads = ("trained on", "tested on", *(f"{one} − {other}, {group}s" for one, other, group in columns))
+    return Table("Model comparison, points", heads, tuple(rows), note.strip(), folded=True)
 
 
 def format_gain(gain: PairedTest | None) -> str:

@@ -81,7 +81,7 @@ def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
     `sources` says where the dataset of an id is, for a run that does not say where its model learned.
     """
     spec = strip_credentials(run.spec)
-    prompt, price, learned = spec.get("prompt"), spec.get("price"), spec.get("learned_from")
+    prompt, learned = spec.get("prompt"), spec.get("learned_from")
     places = spec.get(PLACES_FIELD) or {}
     judge = spec.get(JUDGE_FIELD) or {}
     asked = prompt if isinstance(prompt, Mapping) else {}
@@ -101,9 +101,7 @@ def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
         "judge": judge.get("model"),
         "judge-sample": judge.get("sample"),
         "judge-price": ",".join(map(str, judge["price"])) if judge.get("price") else None,
-        "price": ",".join(map(str, price)) if price else None,
-        "parameters": json.dumps(spec["parameters"]) if spec.get("parameters") else None,
-        "trust-remote-code": bool(spec.get("trust_remote_code")),
+        **_list_model_options(spec),
         "out": str(run.folder) if run.folder else None,
     }
     needed = {
@@ -132,14 +130,27 @@ def generalization_command(run: ReportRun, result: Mapping[str, Any]) -> str:
 
 
 def diagnosis_command(run: ReportRun) -> str:
-    """The command of the diagnosis that a run is a part of."""
+    """The command of the diagnosis that a run is a part of; the same for all of them."""
     folder = run.folder.resolve().parents[1] if run.folder else None
     path = folder / DIAGNOSIS if folder else None
-    about = load_json(path) if path and path.is_file() else {}
-    budget = about.get("budget") if isinstance(about, Mapping) else None
-    seed = run.spec["diagnostic"].get("seed") if isinstance(run.spec["diagnostic"], Mapping) else None
-    given = {"budget": budget, "seed": seed or None, "out": str(folder) if folder else None}
-    return format_command(f"shiftscope diagnose {quote(str(strip_credentials(run.spec.get('model'))))}", given)
+    read = load_json(path) if path and path.is_file() else {}
+    about: Mapping[str, Any] = read if isinstance(read, Mapping) else {}
+    spec = strip_credentials(run.spec)
+    seed = spec["diagnostic"].get("seed") if isinstance(spec["diagnostic"], Mapping) else None
+    given = {"budget": about.get("budget"), "seed": seed or None, "mode": about.get("mode")}
+    given |= {"learn-from": (spec.get(PLACES_FIELD) or {}).get("learn_from"), **_list_model_options(spec)}
+    given["out"] = str(folder) if folder else None
+    return format_command(f"shiftscope diagnose {quote(str(spec.get('model')))}", given)
+
+
+def _list_model_options(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What a spec says of how the model is to answer, as options of any verb that asks it."""
+    plain = {name: spec.get(name.replace("-", "_")) for name in ("max-tokens", "temperature", "dtype")}
+    return plain | {
+        "price": ",".join(map(str, spec["price"])) if spec.get("price") else None,
+        "parameters": json.dumps(spec["parameters"]) if spec.get("parameters") else None,
+        "trust-remote-code": bool(spec.get("trust_remote_code")),
+    }
 
 
 def study_command(run: ReportRun) -> str:

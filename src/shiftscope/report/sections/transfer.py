@@ -6,8 +6,9 @@ from functools import partial
 
 from ...metrics.relative_degrade import VARIANTS, find_level
 from ...metrics.transfer_matrix import TransferMatrix
+from ...model import DEFAULTS
 from ...result import Score
-from ...suites.study import FactorGrid
+from ...suites.study import Contender, FactorGrid
 from ..drops import load_factors
 from ..markup import Child, Html, render_note, tag
 from ..measure import drop_variants, measure_weighted_accuracy, reweight_question_types
@@ -75,27 +76,45 @@ def _build_study(matrix: TransferMatrix) -> Section | None:
         if grids:
             parts += [tag("h3", f"{group} questions".capitalize()), _render_maps(grids, _find_floor(grids))]
     parts += map(render_note, describe_caveats(used))
-    tables = [accuracy_table(matrix, grid, group) for group in study.question_groups for grid in used]
+    tables = [accuracy_table(one, grid) for one in (matrix, matrix.validation) if one for grid in used]
+    for positions in study.positions[1:]:
+        shown = {Contender(model, positions).label for model in study.models} & {key[0] for key in matrix.entries}
+        tables += [accuracy_table(matrix, grid, positions) for grid in used if shown]
     lead = f"Table 1. {LEAD} A dash is an entry that is not finished, or a test without such questions."
     return Section("Transfer matrix", [*parts, *tables], lead)
 
 
-def accuracy_table(matrix: TransferMatrix, grid: FactorGrid, group: str) -> Table:
-    """Every training of a factor beside every test, with the paper's figures below those of its models."""
-    study, reported = matrix.study, select_reported(matrix, group)
+def accuracy_table(matrix: TransferMatrix, grid: FactorGrid, positions: str = DEFAULTS.positions) -> Table:
+    """Every training of a factor beside every test, all from the same positions; reported figures below measured ones.
+
+    Each test has a column for each group of questions. A model that is planned and not measured is a row of dashes.
+    """
+    study, groups = matrix.study, matrix.study.question_groups
+    usual = positions == DEFAULTS.positions
     rows: list[tuple[str, ...]] = []
-    for model in study.models:
+    for model in study.planned if usual else study.list_positioned(positions):
         for name, trained in grid.trained:
-            scores = (matrix.find_score(model, trained, tested, group) for _, tested in grid.tested)
+            label = Contender(model, positions).label
+            scores = (matrix.find_score(label, trained, at, group) for _, at in grid.tested for group in groups)
             rows.append((model, name, *map(format_figure, scores)))
-        if paper_name := reported.find_model(model):
+        reported = select_reported(matrix, groups[0])
+        if (paper_name := reported.find_model(model)) and usual:
             for name, _ in grid.trained:
-                shares = (reported.find("accuracy", paper_name, grid.factor, name, test) for test, _ in grid.tested)
-                rows.append((f"{paper_name}, reported", name, *(format_percent(share, DIGITS) for share in shares)))
-    heads = ("model", "trained on", *(f"on {name}" for name, _ in grid.tested))
-    title = f"Table 1, {grid.title}, {group} questions"
-    note = grid.notes.get(group) or (grid.caveat if group == study.question_groups[0] else "")
-    return Table(title, heads, tuple(rows), note, folded=True)
+                shares = [reported.find("accuracy", paper_name, grid.factor, name, test) for test, _ in grid.tested]
+                cells = [
+                    cell for share in shares for cell in (format_percent(share, DIGITS), *("" for _ in groups[1:]))
+                ]
+                rows.append((f"{paper_name}, reported", name, *cells))
+    heads = [f"on {name}{'' if group == groups[0] else f', {group}s'}" for name, _ in grid.tested for group in groups]
+    title = ", ".join(
+        [
+            f"Table 1, {grid.title}",
+            *([] if usual else [f"{positions} positions"]),
+            *([] if matrix.split == "test" else ["validation split"]),
+        ]
+    )
+    notes = [*grid.notes.values(), grid.caveat]
+    return Table(title, ("model", "trained on", *heads), tuple(rows), " ".join(filter(None, notes)), folded=True)
 
 
 def _find_floor(grids: Iterable[TransferGrid]) -> float:

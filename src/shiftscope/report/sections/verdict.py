@@ -16,8 +16,8 @@ from ..verdict import FactorDrop, Verdict, find_verdict, list_judged, spell_verd
 
 PLACES = {"report": 1}
 ENDS = ("at the base", "shifted")
-FIGURES = 110.0  # pixels for the drops at the right of the chart
-LABELS = 290.0
+FIGURES = 130.0  # pixels for the drops at the right of the chart
+LABELS = 350.0
 
 
 def section(report: ReportRuns) -> Section | None:
@@ -61,7 +61,7 @@ def _draw_factors(verdict: Verdict) -> Html:
         for one in verdict.factors
     ]
     label = f"Accuracy of {verdict.contender} at the base and under each shift"
-    chart = draw_dumbbells(label, rows, ends=ENDS, gap="points", width=760, left=LABELS, right=FIGURES)
+    chart = draw_dumbbells(label, rows, ends=ENDS, gap="points", width=840, left=LABELS, right=FIGURES)
     legend = render_legend([draw_legend_mark(k), name] for k, name in enumerate(ENDS))
     return render_figure(
         f"What shifts cost {verdict.contender}", ", accuracy in per cent", legend, chart, look="factors"
@@ -87,7 +87,7 @@ def _build_table(verdict: Verdict) -> Table:
         numeric("Points", "change of accuracy"),
         numeric("95% interval"),
         numeric("p (Holm)", f"corrected for {count_noun(len(verdict.factors), 'shift')}"),
-        numeric("Detectable", "the smallest drop that such a test shows in four of five cases"),
+        numeric("Detectable", "the smallest drop that would be sure, after correction, in four of five such tests"),
         numeric("Pairs", "of questions; questions where levels have their own"),
         numeric("Scenes"),
     ]

@@ -1,13 +1,15 @@
 """Worst slices: slices of the examples, by one fact or two, where a model does worse than elsewhere.
 
 Every slice with enough examples is tested against the rest, with the examples of one scene taken together;
-p-values are corrected (Holm) for the number of slices searched.
+p-values are corrected (Holm) for the number of slices searched. Those that hold are ordered by how well they tell
+wrong answers from right ones: where all counts above three are wrong, these come before counts as such.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
+from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +33,7 @@ FEWEST_SCENES = 10  # that a slice must spread over
 SIGNIFICANCE = 0.05  # chance, after correction
 SHARED = 0.5  # of the smaller slice: more than this in common with a worse one says nothing new
 EXTRA = 0.05  # by which a slice inside one already named must be worse to be named too
+KEPT = 0.5  # of its difference, that a slice must keep without the examples of those already named
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,13 @@ class WorstSlice:
     chance: float  # p-value, corrected for the search
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SliceSearch:
     """What a search found, worst first, and how many slices it looked at."""
 
     slices: tuple[WorstSlice, ...]
     searched: int
+    rows: tuple[npt.NDArray[np.int64], ...] = ()  # of each slice
 
 
 class _Slice(NamedTuple):
@@ -63,6 +67,7 @@ class _Slice(NamedTuple):
     outside: float
     z: float
     scenes: int
+    most: int  # examples of one scene
 
 
 def find_worst_slices(
@@ -85,29 +90,70 @@ def find_worst_slices(
     known = [(name, Levels(f.names, f.codes[keep], f.ordered)) for name, f in (*facts.items(), *alone)]
     crossed = (*combinations(known, 1), *combinations(known[: len(facts)], 2))
     slices = list(_tabulate_slices(y, scene, crossed, fewest))
-    worse = sorted(
-        (student_p_value(one.z, float(one.scenes - 1)), one.z, k) for k, one in enumerate(slices) if one.z < 0
-    )
-    chosen: list[tuple[WorstSlice, Bools]] = []
+    mean = float(y.mean())
+    worse = sorted((_compute_p_value(one, mean), one.z, k) for k, one in enumerate(slices) if one.z < 0)
+    sure: list[tuple[int, float]] = []
     largest = 0.0  # Holm: a corrected chance is never smaller than that of a stronger finding
     for place, (p, _, k) in enumerate(worse):
         largest = max(largest, min(1.0, (len(slices) - place) * p))
-        if largest > SIGNIFICANCE or len(chosen) == most:
+        if largest > SIGNIFICANCE:
+            break
+        sure.append((k, largest))
+    sure.sort(key=lambda pair: -_measure_gain(slices[pair[0]], len(y), mean))
+    chosen: list[tuple[WorstSlice, Bools]] = []
+    for k, chance in sure:
+        if len(chosen) == most:
             break
         found, cell = slices[k], slices[k].cell
         labels: list[tuple[str, str]] = []
         for name, levels in zip(reversed(found.names), reversed(found.levels), strict=True):
             cell, level = divmod(cell, len(levels.names))
             labels.insert(0, (name, levels.names[level]))
-        one = WorstSlice(tuple(labels), found.n, found.inside, found.outside, largest)
+        one = WorstSlice(tuple(labels), found.n, found.inside, found.outside, chance)
         rows = np.equal(_cross_levels(found.levels)[0], found.cell)
-        # Mostly the same examples as a slice named before say nothing new, unless clearly worse inside it.
-        if not any(
+        if _says_more(one, rows, chosen, y, fewest):
+            chosen.append((one, rows))
+    kept = np.flatnonzero(keep)
+    return SliceSearch(tuple(one for one, _ in chosen), len(slices), tuple(kept[rows] for _, rows in chosen))
+
+
+def _says_more(
+    one: WorstSlice, rows: Bools, chosen: Sequence[tuple[WorstSlice, Bools]], y: Floats, fewest: int
+) -> bool:
+    """Whether a slice is worse besides having examples of those that were chosen before.
+
+    Beside these it must keep half of its difference. Where they leave too few examples to tell, it must be clearly
+    worse than what it is mostly a part of.
+    """
+    left = ~np.logical_or.reduce([others for _, others in chosen]) if chosen else np.ones(len(y), np.bool_)
+    if int((rows & left).sum()) < fewest or not (~rows & left).any():
+        return not any(
             int((rows & others).sum()) > SHARED * min(one.n, other.n) and one.inside > other.inside - EXTRA
             for other, others in chosen
-        ):
-            chosen.append((one, rows))
-    return SliceSearch(tuple(one for one, _ in chosen), len(slices))
+        )
+    gap = float(y[~rows & left].mean() - y[rows & left].mean())
+    return gap > KEPT * (one.outside - one.inside)
+
+
+def _compute_p_value(one: _Slice, mean: float) -> float:
+    """The smaller of two chances, doubled: Student's, and a bound that also knows a few scenes that all go wrong.
+
+    Were scenes as good inside as everywhere, the mean of n examples would be so low with a chance of at most
+    exp(−n/m · KL(inside, mean)), where m is the most examples of one scene, however these go together (Hoeffding).
+    Student's t does not get beyond the root of the number of scenes.
+    """
+    bound = exp(-one.n / one.most * _diverge(one.inside, mean))
+    return min(1.0, 2 * min(student_p_value(one.z, float(one.scenes - 1)), bound))
+
+
+def _diverge(share: float, other: float) -> float:
+    """Kullback and Leibler's divergence of two shares; the other is neither 0 nor 1."""
+    return sum(p * log(p / q) for p, q in ((share, other), (1 - share, 1 - other)) if p > 0)
+
+
+def _measure_gain(one: _Slice, n: int, mean: float) -> float:
+    """The log-likelihood that is gained where the slice and the rest have an accuracy each, not one together."""
+    return one.n * _diverge(one.inside, mean) + (n - one.n) * _diverge(one.outside, mean)
 
 
 def _tabulate_slices(
@@ -125,8 +171,10 @@ def _tabulate_slices(
         at = code[there]
         n = np.bincount(at, minlength=cells)
         size = scene[there] * cells + at
-        pairs, where = np.unique(size, return_inverse=True)  # scenes that have a row in a cell
+        pairs, where, together = np.unique(size, return_inverse=True, return_counts=True)  # scenes with a row in a cell
         spread = np.bincount(pairs % cells, minlength=cells)
+        most = np.zeros(cells, np.int64)
+        np.maximum.at(most, pairs % cells, together)
         ok = (n >= fewest) & (len(y) - n >= fewest) & (spread >= FEWEST_SCENES)
         if len(names) == 2:  # a slice that is as large as one by a single fact was searched already
             first, second = (np.bincount(f.codes[f.codes >= 0], minlength=len(f.names)) for f in used)
@@ -144,7 +192,7 @@ def _tabulate_slices(
         picked = np.flatnonzero(ok & np.isfinite(z))
         # Few scenes spread less than they should, and Student's t has longer tails than the normal.
         z = z * np.sqrt(np.maximum(spread - 1, 0) / np.maximum(spread, 1))
-        columns: list[Any] = [column[picked].tolist() for column in (n, inside, outside, z, spread)]
+        columns: list[Any] = [column[picked].tolist() for column in (n, inside, outside, z, spread, most)]
         yield from (_Slice(names, used, *figures) for figures in zip(picked.tolist(), *columns, strict=True))
 
 
@@ -160,6 +208,7 @@ def _cross_levels(used: tuple[Levels, ...]) -> tuple[npt.NDArray[np.int64], int]
 
 PLACES = {"report": 60}
 SKIPPED = ("split", "family", "variant", OPTIONS)  # the same for all, or a template or test by another name
+TEST = "test"  # the fact of pooled runs
 NUMBER = "number"  # a fact that is derived here: a true answer that is a number
 LONGEST_NUMBER = 9  # digits
 PHRASES = {  # how a slice is worded: questions …
@@ -207,12 +256,39 @@ def search_slices(runs: tuple[ReportRun, ...]) -> SliceSearch:
     run = pool_runs(runs)
     scored = score_rows(run.records)
     values = np.where(scored.scorable, scored.values, np.nan)
-    columns = (*run.records.facts, ("truth", run.records.truth), (NUMBER, _read_numbers(run.records.truth)))
-    facts = {name: cut_levels(column, MOST_LEVELS) for name, column in columns if name not in SKIPPED}
-    telling = {name: cut for name, cut in facts.items() if 2 <= len(cut.names) <= MOST_VALUES}
-    steps = [(name, step) for name, column in columns if name not in SKIPPED for step in _list_steps(column)]
-    alone = [*steps, *find_mentions(runs).items()]
+    telling, alone = _build_levels(runs)
     return find_worst_slices(values, run.records.cluster.codes, telling, alone=alone)
+
+
+@lru_cache(maxsize=64)
+def _build_levels(runs: tuple[ReportRun, ...]) -> tuple[dict[str, Levels], list[tuple[str, Levels]]]:
+    """What slices go by: facts that are crossed, and those that stand alone; over the rows of all runs."""
+    run = pool_runs(runs)
+    columns = (*run.records.facts, ("truth", run.records.truth), (NUMBER, _read_numbers(run.records.truth)))
+    test = dict(run.records.facts).get(TEST)
+    columns = tuple((n, c) for n, c in columns if n not in SKIPPED and not (test and n != TEST and _follows(c, test)))
+    facts = {name: cut_levels(column, MOST_LEVELS) for name, column in columns}
+    telling = {name: cut for name, cut in facts.items() if 2 <= len(cut.names) <= MOST_VALUES}
+    steps = [(name, step) for name, column in columns for step in _list_steps(column)]
+    return telling, [*steps, *find_mentions(runs).items()]
+
+
+def find_slice_rows(runs: tuple[ReportRun, ...], one: WorstSlice) -> Bools:
+    """The rows of a slice that `search_slices` found in these runs, which lie below each other."""
+    telling, alone = _build_levels(runs)
+    known = [*telling.items(), *alone]
+    rows = []
+    for wanted, level in one.facts:
+        cut = next(cut for name, cut in known if name == wanted and level in cut.names)
+        rows.append(cut.codes == cut.names.index(level))
+    inside: Bools = np.logical_and.reduce(rows)
+    return inside
+
+
+def _follows(column: Column, test: Column) -> bool:
+    """Whether the test says what a fact is, which then is the test by another name: the level of a factor."""
+    pairs = np.unique(np.stack([test.codes, column.codes]), axis=1)
+    return bool(pairs.shape[1] == len(np.unique(test.codes)) > 1)
 
 
 def _list_steps(column: Column) -> Iterator[Levels]:

@@ -165,7 +165,8 @@ def test_what_a_model_was_trained_on_is_said_only_of_one_that_learns_here(toys, 
 
 
 def test_what_weights_say_they_were_trained_on_is_not_overwritten(toys, refuses, monkeypatch):
-    weights = SimpleNamespace(id=lambda: "w", trained_on="superclevr", describe_training=dict)
+    said = {"weights": "w", "trained_on": "superclevr"}
+    weights = SimpleNamespace(describe_weights=lambda: said, find_relation=lambda positions: None)
     monkeypatch.setattr("shiftscope.models.nsvqa.neuro_symbolic.find_trained_model", lambda *of: weights)
     source = SourceSplit(toys).source
     assert RunSpec("p_nsvqa", toys).spec(source)["trained_on"] == "superclevr"
