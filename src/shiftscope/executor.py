@@ -116,7 +116,8 @@ def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor
     name = f"\0shiftscope-{os.getpid()}-{secrets.token_hex(8)}" if sys.platform == "linux" else None  # no file
     listener = Listener(name, backlog=workers, authkey=multiprocessing.current_process().authkey)
     over = threading.Event()
-    threading.Thread(target=_accept_workers, args=(listener, over), daemon=True).start()
+    accepting = threading.Thread(target=_accept_workers, args=(listener, over), daemon=True)
+    accepting.start()
     pool = ProcessPoolExecutor(workers, context, _start_worker, (watched, shared, listener.address))
     try:
         yield pool
@@ -132,6 +133,7 @@ def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor
         over.set()
         with suppress(OSError):
             _connect(listener.address).close()  # wakes the thread that accepts
+        accepting.join(timeout=10)
 
 
 _worker_state: list[Any] = []  # in a worker: what was sent to it once, and where its parent listens
