@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
-setup-browser:  # for the report's page tests, which drive a real browser (Debian)
+setup-browser:  # for the tests of the report and the explorer, which drive a real browser (Debian)
 	apt-get update --quiet && apt-get install --yes --quiet chromium
 
 check: setup

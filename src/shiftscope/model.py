@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
+
 from .answer import Answer, read_answer
 from .deprecated import accept_old_field
 from .errors import UserError, unknown
@@ -93,6 +96,15 @@ class Response:
     fingerprint: str = ""  # what a server calls the system that responded
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerColumns:
+    """The answers to many prompts: which of a few each is, and how surely."""
+
+    answers: tuple[Answer | None, ...]  # None: no answer
+    codes: npt.NDArray[np.int64]  # [prompt] which of them
+    confidence: npt.NDArray[np.float64]  # [prompt] NaN where there is none
+
+
 class Model(Protocol):
     """Anything with this method. Where a model has them, these are used too:
 
@@ -103,6 +115,7 @@ class Model(Protocol):
     name and options. `before` is the spec of the run that is resumed, if there is one.
     `check_questions(questions, asked, where, warn)`: refuses a split that it cannot be run on.
     `adapt(pictures, kind)`: a model adapted to these unlabelled test images; itself stays as it is.
+    `predict_columns(prompts)`: the same as `predict`, as columns, where answers are wanted and nothing else.
     """
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]: ...
@@ -110,6 +123,8 @@ class Model(Protocol):
 
 class Adaptable(Protocol):
     """A model that can use unlabelled test images: a condition of a run, recorded in its spec."""
+
+    adapted: tuple[str, ...] | None  # what was adapted and kept; None: not tried
 
     def adapt(self, pictures: Sequence[Picture], kind: str) -> Model:
         """A model adapted to these images; itself stays as it is."""
@@ -156,6 +171,7 @@ class ModelOptions:
     attention: str = "auto"  # of a transformers model: flash, sdpa, eager
     dtype: str = "auto"  # float32, bfloat16, float16
     trace: bool = True  # say how an answer came about, where a model can
+    positions: str = "boxes"  # how a model that executes programs tells where things stand: one of its own ways
     trust_remote_code: bool = False  # run code of a transformers model's own, and unpickle its weights
     batch: int = 8  # prompts at once, for models run here
     device: str = "auto"  # cpu, cuda, cuda:1, mps; all (hf models): spread over all GPUs
@@ -259,12 +275,8 @@ def _shorten(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
-@dataclass(frozen=True, slots=True)
-class Adaptation:
-    """What a model does with unlabelled test images before it answers, by default."""
-
-    kind: str
-    images: int  # of the split, the first
+NO_ADAPTATION = "none"
+ADAPTATION_IMAGES = 64  # unlabelled images that a model is adapted to
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +292,9 @@ class ModelTraits:
     answers_blind: bool = True  # whether its answers without images mean anything
     most_images: int | None = None  # that it looks at together; None: any number
     takes_actions: bool = True  # whether it can be told what is done to a scene first
-    adaptation: Adaptation | None = None
+    adaptations: tuple[str, ...] = ()  # kinds of test-time adaptation besides none
+    adaptation_version: int = 0  # another number whenever adaptation changes
+    positions: tuple[str, ...] = ()  # ways to tell where things stand, the usual one first
     trainable: Trainable | None = None
 
 

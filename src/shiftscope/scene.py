@@ -177,17 +177,25 @@ def derive_relations(positions: list[Vector | None], directions: list[Vector]) -
     if any(p is None for p in positions):
         raise UserError("relations cannot be derived: an object has no position")
     known = [p for p in positions if p is not None]
-    rows = [[0] * len(known) for _ in directions]
-    for i, (px, py, pz) in enumerate(known):
-        for j, (qx, qy, qz) in enumerate(known[:i]):
-            x, y, z = qx - px, qy - py, qz - pz
-            for (dx, dy, dz), found in zip(directions, rows, strict=True):
-                along = x * dx + y * dy + z * dz  # from j to i it is that turned round, to the last bit
-                if along > RELATION_MARGIN:
-                    found[i] |= 1 << j
-                elif along < -RELATION_MARGIN:
-                    found[j] |= 1 << i
-    return [tuple(found) for found in rows]
+    offsets = [
+        (i, j, q[0] - p[0], q[1] - p[1], q[2] - p[2]) for i, p in enumerate(known) for j, q in enumerate(known[:i])
+    ]
+    rows: dict[Vector, list[int]] = {}
+    for dx, dy, dz in directions:
+        if (dx, dy, dz) in rows:
+            continue
+        # From j to i, and along the opposite direction, it is the same turned round, to the last bit.
+        found = rows[dx, dy, dz] = [0] * len(known)
+        other = rows[-dx, -dy, -dz] = [0] * len(known)
+        for i, j, x, y, z in offsets:
+            along = x * dx + y * dy + z * dz
+            if along > RELATION_MARGIN:
+                found[i] |= 1 << j
+                other[j] |= 1 << i
+            elif along < -RELATION_MARGIN:
+                found[j] |= 1 << i
+                other[i] |= 1 << j
+    return [tuple(rows[dx, dy, dz]) for dx, dy, dz in directions]
 
 
 @cache

@@ -343,7 +343,7 @@ def test_every_other_model_is_taken_to_look():
 
     known = {name: get_traits(name).reads for name in MODELS.names()}
     assert known.pop("python") is None  # the class says
-    assert {name for name, reads in known.items() if "images" not in reads} == {*BUILT_IN, "predictions"}
+    assert {name for name, reads in known.items() if "images" not in reads} == {*BUILT_IN, "lstm", "predictions"}
 
 
 def test_what_was_allowed_is_not_part_of_the_run(audit, place):

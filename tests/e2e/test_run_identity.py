@@ -12,7 +12,7 @@ import pytest
 import store_toys
 from asked import dataset
 from command import here, refused
-from shiftscope.models.nsvqa import execute
+from shiftscope.models.nsvqa import make_executor
 from shiftscope.models.nsvqa.neuro_symbolic import NeuroSymbolicModel, NsvqaParsers
 from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
 from shiftscope.run.evaluate import RunSpec, evaluate
@@ -309,7 +309,7 @@ def test_a_trained_model_is_known_by_all_that_its_replies_depend_on(tmp_path):
     shutil.copytree(SHIPPED / "superclevr", tmp_path / "model")
     trained = read_trained_model(tmp_path / "model")
     known = trained.content()
-    model = NeuroSymbolicModel(NsvqaParsers(trained, "cpu", None, None), execute)
+    model = NeuroSymbolicModel(NsvqaParsers(trained, "cpu", None, None), make_executor(trained))
     assert model.identity({}) == {"model_id": {MODEL_FILE: known}}
     about = json.loads((tmp_path / "model" / MODEL_FILE).read_text())
     for change in (

@@ -11,9 +11,10 @@ from command import here, refused
 from lazy import lazy
 from shiftscope.cli.train import _print_training, command
 from shiftscope.lang.text import parse_program
+from shiftscope.model import ADAPTATION_IMAGES
 from shiftscope.models.nsvqa.neuro_symbolic import NsvqaParsers
 from shiftscope.models.nsvqa.trained_model import SCENE_PARSER, read_trained_model, write_combined_model
-from shiftscope.models.p_nsvqa_exact import ADAPTATION_IMAGES
+from shiftscope.run.adaptation import Adaptation
 from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.run.make import make
 from shiftscope.store.dataset import Dataset
@@ -87,15 +88,23 @@ def test_it_answers_under_every_condition(model, folder, data, tmp_path):
     assert dict(log.spec)["weights"] == read_trained_model(folder).id()
 
 
-def test_what_exact_inference_gets_used_to_are_all_images_of_the_split(folder, data, tmp_path, monkeypatch):
+def test_models_adapt_to_images_that_are_not_scored(folder, data, tmp_path, monkeypatch, refuses):
     used = []
-    monkeypatch.setattr(NsvqaParsers, "adapt", lambda self, images, kind: used.append(images) or self)
-    for k, limit in enumerate((None, 1)):
-        log = evaluate(RunSpec(f"p_nsvqa_exact:{folder}", data, "test", limit=limit), tmp_path / f"{k}")
-        assert dict(log.spec)["attuned"] == ADAPTATION_IMAGES
-    whole, few = used
-    assert len(whole) == Dataset.open(data).count("test")[0] > 1
-    assert (few == whole).all()
+    monkeypatch.setattr(NsvqaParsers, "adapt", lambda self, pictures, kind: used.append((pictures, kind)) or self)
+    run = RunSpec(f"nsvqa:{folder}", data, "test", adapt=Adaptation("both"))
+    spec = dict(evaluate(run, tmp_path / "run").spec)
+    ((pictures, kind),) = used
+    assert kind == spec["adapt"] == "both" and spec["adapted"] == []
+    assert spec["adapted_to"][1:] == ["val", ADAPTATION_IMAGES]
+    assert len(pictures) == Dataset.open(data).count("val")[0] > 0
+    scored = RunSpec(f"nsvqa:{folder}", data, "test", adapt=Adaptation("both", "test"))
+    with refuses("split 'test' is scored, so nothing can be adapted to it"):
+        evaluate(scored, tmp_path / "other")
+    with refuses("does not adapt to images; omit --adapt"):
+        evaluate(RunSpec("majority", data, "test", adapt=Adaptation("norm")), tmp_path / "third")
+    with refuses("no adaptation 'all'"):
+        evaluate(RunSpec(f"nsvqa:{folder}", data, "test", adapt=Adaptation("all")), tmp_path / "fourth")
+    assert "adapt" not in dict(evaluate(RunSpec(f"nsvqa:{folder}", data, "test"), tmp_path / "plain").spec)
 
 
 def test_one_parser_alone_with_the_other_taken_over(folder, data, tmp_path):

@@ -23,8 +23,8 @@ from .mesh import RECENT, Body, Mesh, Pose, SceneMesh, place_meshes, poses_of
 SNAP = 256  # steps in a pixel
 NEAR = 1.0  # nothing closer than this is drawn, in world units
 NEARNESS = 1 << 30  # steps of inverse depth at depth NEAR
-FEW = 6  # samples in the box of a triangle that are tested one by one
-BEYOND = 1 << 40  # to the right of every image
+FEW = 16  # samples in the box of a triangle that are tested one by one
+LANES = 16  # samples of a block: LLVM makes a loop of that many a few vector operations
 LONG = 1 << 53  # doubles hold all whole numbers below
 GUARD = 1 << 22  # snapped coordinates beyond this could overflow; such triangles are left out
 
@@ -64,27 +64,13 @@ def _divide_down(a: Any, b: Any) -> Any:
     return np.int64(np.floor(np.float64(a) / np.float64(b)))
 
 
-@exact_inline
-def _start_edge(xp: Any, yp: Any, xq: Any, yq: Any, at: Any, pitch: Any) -> Any:
-    """An edge of a triangle at the height `at`, on its way down: its place and what is left over of it, how both
-    change from row to row, what carries over, and 1 for a left edge, −1 for a right one.
-
-    A right edge's place is its x, a left one's −x, both rounded down. A level edge bounds nothing: the first and the
-    last row do already.
-    """
-    run, rise = xq - xp, yq - yp
-    size, across, step = max(abs(rise), 1), run * (at - yp), run * pitch
-    whole, whole_step = _divide_down(across, size), _divide_down(step, size)
-    if rise == 0:
-        return np.int64(BEYOND), np.int64(0), np.int64(0), np.int64(0), size, np.int64(-1)
-    place = whole + xp if rise > 0 else whole - xp
-    side = -1 if rise > 0 else 1
-    return place, across - whole * size, whole_step, step - whole_step * size, size, np.int64(side)
-
-
 @exact
 def draw_triangles(x: Ints, y: Ints, nearness: Ints, triangles: Ints, samples: Longs, buffer: Any) -> None:
-    """Draw the triangles that face the camera; into 32 bits a cell goes the nearness alone."""
+    """Draw the triangles that face the camera; into 32 bits a cell goes the nearness alone.
+
+    A sample is inside where no edge has it on its outer side. Small triangles are tested sample by sample, others in
+    blocks of LANES samples, without branches: several at a time.
+    """
     count = len(samples)
     pitch = SNAP // count  # from one row of samples to the next, in steps: a power of two, as is their number
     shift, fold = 8, 0
@@ -93,6 +79,13 @@ def draw_triangles(x: Ints, y: Ints, nearness: Ints, triangles: Ints, samples: L
     upper, own = (32, -1) if buffer.itemsize == 8 else (0, 0)
     width, height = buffer.shape[1] // count, buffer.shape[0] * count
     begin, leftmost, rightmost = samples[0, 1], samples[:, 0].min(), samples[:, 0].max()
+    block, end = LANES >> fold, begin + (count - 1) * pitch
+    aside, beneath, rise = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    inside = np.empty((3, LANES), np.int64)  # what a sample adds to the sides of the three edges at a block's corner
+    for i in range(LANES):
+        k = i & (count - 1)
+        aside[i], beneath[i] = (i >> fold) * SNAP + samples[k, 0], samples[k, 1]
+    flat = buffer.reshape(-1)
     for t in range(len(triangles)):
         a, b, c = triangles[t, 0], triangles[t, 2], triangles[t, 1]  # y points down: turn the other way
         xa, ya = np.int64(x[a]), np.int64(y[a])
@@ -112,59 +105,53 @@ def draw_triangles(x: Ints, y: Ints, nearness: Ints, triangles: Ints, samples: L
         least, most = min(na, nb, nc), max(na, nb, nc)
         if least == 0:
             continue
-        slope_x = SNAP * ((nb - na) * (yc - ya) - (nc - na) * (yb - ya))
-        slope_y = SNAP * ((nc - na) * (xb - xa) - (nb - na) * (xc - xa))
+        x0, y0, x1, y1, x2, y2 = xb - xa, yb - ya, xc - xb, yc - yb, xa - xc, ya - yc
+        slope_x = SNAP * ((nb - na) * -y2 - (nc - na) * y0)
+        slope_y = SNAP * ((nc - na) * x0 - (nb - na) * -x2)
         if abs(slope_x) < LONG and abs(slope_y) < LONG:
             step_x, step_y = _divide_down(slope_x, area), _divide_down(slope_y, area)
         else:
             step_x, step_y = slope_x // area, slope_y // area
-        name = t & own
-        if (right - left + 1) * (bottom - top + 1) <= FEW:  # quicker one by one than along its edges
+        name, start = t & own, na << 8
+        if (right - left + 1) * (bottom - top + 1) <= FEW or width < block:
             for row in range(top, bottom + 1):
                 k = row & (count - 1)
                 sx, down, line = samples[k, 0] - xa, begin + row * pitch - ya, np.uintp(row >> fold)
                 for px in range(left, right + 1):
                     across = px * SNAP + sx
-                    if (
-                        (xb - xa) * down - across * (yb - ya) >= 0
-                        and across * (yc - ya) - (xc - xa) * down >= 0
-                        and (xc - xb) * (down - (yb - ya)) - (across - (xb - xa)) * (yc - yb) >= 0
-                    ):
-                        near = min(max(na + ((step_x * across + step_y * down) >> 8), least), most)
+                    side_0, side_2 = x0 * down - y0 * across, x2 * down - y2 * across
+                    side_1 = x1 * (down - y0) - y1 * (across - x0)
+                    if side_0 | side_1 | side_2 >= 0:
+                        near = min(max((start + step_x * across + step_y * down) >> 8, least), most)
                         cell = np.uintp(px * count + k)
                         buffer[line, cell] = max(buffer[line, cell], near << upper | name)
             continue
-        at = begin + top * pitch
-        place_0, rest_0, step_0, part_0, size_0, side_0 = _start_edge(xa, ya, xb, yb, at, pitch)
-        place_1, rest_1, step_1, part_1, size_1, side_1 = _start_edge(xb, yb, xc, yc, at, pitch)
-        place_2, rest_2, step_2, part_2, size_2, side_2 = _start_edge(xc, yc, xa, ya, at, pitch)
-        for row in range(top, bottom + 1):
-            k = row & (count - 1)
-            sx, line = samples[k, 0], np.uintp(row >> fold)
-            bound_0, bound_1, bound_2 = (
-                (place_0 + side_0 * sx) >> 8,
-                (place_1 + side_1 * sx) >> 8,
-                (place_2 + side_2 * sx) >> 8,
-            )
-            first = max(left, -bound_0 if side_0 > 0 else left)
-            first = max(first, -bound_1 if side_1 > 0 else left)
-            first = max(first, -bound_2 if side_2 > 0 else left)
-            last = min(right, bound_0 if side_0 < 0 else right)
-            last = min(last, bound_1 if side_1 < 0 else right)
-            last = min(last, bound_2 if side_2 < 0 else right)
-            rest_0, rest_1, rest_2 = rest_0 + part_0, rest_1 + part_1, rest_2 + part_2
-            carry_0, carry_1, carry_2 = rest_0 >= size_0, rest_1 >= size_1, rest_2 >= size_2
-            place_0, rest_0 = place_0 + step_0 + carry_0, rest_0 - size_0 * carry_0
-            place_1, rest_1 = place_1 + step_1 + carry_1, rest_1 - size_1 * carry_1
-            place_2, rest_2 = place_2 + step_2 + carry_2, rest_2 - size_2 * carry_2
-            if first > last:
-                continue
-            right_of, below = first * SNAP + sx - xa, begin + row * pitch - ya
-            start = na + ((step_x * right_of + step_y * below) >> 8)
-            for px in range(first, last + 1):
-                near = min(max(start + step_x * (px - first), least), most)
-                cell = np.uintp(px * count + k)
-                buffer[line, cell] = max(buffer[line, cell], near << upper | name)
+        for i in range(LANES):
+            inside[0, i] = x0 * beneath[i] - y0 * aside[i]
+            inside[1, i] = x1 * beneath[i] - y1 * aside[i]
+            inside[2, i] = x2 * beneath[i] - y2 * aside[i]
+            rise[i] = step_x * aside[i] + step_y * beneath[i]
+        far = rightmost + (block - 1) * SNAP
+        most_0 = max(x0 * begin, x0 * end) - min(y0 * leftmost, y0 * far)
+        most_1 = max(x1 * begin, x1 * end) - min(y1 * leftmost, y1 * far)
+        most_2 = max(x2 * begin, x2 * end) - min(y2 * leftmost, y2 * far)
+        for y_row in range(top >> fold, (bottom >> fold) + 1):
+            down = y_row * SNAP - ya
+            for first in range(left, right + 1, block):
+                column = min(first, width - block)
+                across = column * SNAP - xa
+                side_0, side_2 = x0 * down - y0 * across, x2 * down - y2 * across
+                side_1 = x1 * (down - y0) - y1 * (across - x0)
+                if (side_0 + most_0) | (side_1 + most_1) | (side_2 + most_2) < 0:  # all of it is outside
+                    continue
+                corner = start + step_x * across + step_y * down
+                at = np.uintp(y_row * buffer.shape[1] + column * count)
+                for i in range(LANES):
+                    side = (side_0 + inside[0, i]) | (side_1 + inside[1, i]) | (side_2 + inside[2, i])
+                    near = min(max((corner + rise[i]) >> 8, least), most)
+                    value = near << upper | name if side >= 0 else np.int64(0)
+                    cell = at + np.uintp(i)
+                    flat[cell] = max(flat[cell], value)
 
 
 MOST_LABELS = 254  # objects in an image, and parts with a look of their own

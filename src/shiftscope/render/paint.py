@@ -82,7 +82,7 @@ def gather_samples(
     start: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Fill the lists from the row `start` of the buffer on, whose pixels count from 0, as far as they hold whole rows;
-    return how many points there are, and the row to go on with."""
+    return how many points there are, and the row to go on with. Rows that were read are left empty."""
     height, width = bare.shape
     count = len(samples)
     share, zero, one = np.float32(1.0 / count), np.float32(0.0), np.float32(1.0)
@@ -128,6 +128,8 @@ def gather_samples(
                 places[1, n] = np.float32(top + y) + np.float32(samples[k, 1]) * np.float32(1 / 256)
                 places[2, n] = np.float32(NEARNESS) / np.float32(cell >> 32)
                 n += 1
+            for k in range(count):
+                cells[at + k] = 0
     return n, height
 
 
@@ -206,7 +208,7 @@ POINTS = 1 << 14  # and as many points, and a row's: their numbers stay in the c
 
 
 class Canvas:
-    """Working memory for one image size, reused from image to image; one per thread.
+    """Working memory for one image size, reused from image to image, unless one was not finished; one per thread.
 
     Shadows, work and half take about 27 bytes per pixel, all else 48 bytes per pixel of a band of rows and 3 MB.
     """
@@ -222,7 +224,7 @@ class Canvas:
         self.half = np.zeros((7, rows, columns), np.float32)
         band = min(max(BAND // width, 1), height)
         most = 16 * ((POINTS + 4 * width) // 16 + 1 | 1)  # rows an odd number of cache lines apart: none evicts another
-        self.buffer = np.zeros((band, 4 * width), np.int64)
+        self.buffer = np.zeros((band, 4 * width), np.int64)  # empty between images
         self.planes = np.zeros(4 * band * width, np.float32)  # [bare share, light rgb; rows, width], flat
         # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed, mirrored(12); point]
         self.numbers = np.zeros((22 + reflect.ROWS, most), np.float32)
@@ -258,7 +260,6 @@ def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canva
         first = min(max(int(y.min(initial=GUARD)) // SNAP - top, 0), len(rows))
         last = min(max(int(y.max(initial=-GUARD)) // SNAP + 1 - top, first), len(rows))
         buffer, share = canvas.buffer[first:last], planes[0, first:last]
-        buffer.fill(0)
         draw_triangles(x, y - SNAP * (top + first), nearness, stage.corners, FOUR, buffer)
         _paint_surfaces(setting, top + first, buffer, share, planes[1:4], first * width, canvas)
         encode_srgb(planes[1:4], srgb_table(), rows)

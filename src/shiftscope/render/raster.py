@@ -85,9 +85,11 @@ def render(
         if found.numbers is not None:
             planes["parts"][i] = found.numbers
         if "rgb" in planes:
-            if getattr(_own, "canvas", None) is None or _own.canvas.size != size:
-                _own.canvas = Canvas(size)
-            paint_image(stage, camera, lamps_of(scenes[i]), _own.canvas, planes["rgb"][i])
+            canvas, _own.canvas = getattr(_own, "canvas", None), None
+            if canvas is None or canvas.size != size:
+                canvas = Canvas(size)
+            paint_image(stage, camera, lamps_of(scenes[i]), canvas, planes["rgb"][i])
+            _own.canvas = canvas
         if "depth" in planes or "normal" in planes:
             _render_geometry(stage, camera, size, planes.get("depth"), planes.get("normal"), i)
 

@@ -330,6 +330,19 @@ def read_splits(folder: Path) -> dict[str, str]:
     return dict(zip(table[ID_COLUMN].to_pylist(), table[SPLIT_COLUMN].to_pylist(), strict=True))
 
 
+def read_shortcut_marks(folder: Path) -> tuple[list[str], dict[str, Column], dict[str, Column]]:
+    """The ids of an audit's questions; of each shortcut, the concept and part (head, tail, nothing) of every one."""
+    table = _read_marks(folder, lambda name: not name.startswith(SET_FACT))
+    columns = {}
+    for name in (one for one in table.column_names if one not in (ID_COLUMN, SPLIT_COLUMN)):
+        words = table[name].combine_chunks().dictionary_encode()
+        codes = words.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        columns[name] = Column(tuple(words.dictionary.to_pylist()), codes)
+    there = [shortcut for shortcut in SHORTCUTS if shortcut in columns]
+    groups = {name: columns[f"{name} concept"] for name in there if f"{name} concept" in columns}
+    return table[ID_COLUMN].to_pylist(), groups, {name: columns[name] for name in there}
+
+
 def _read_marks(folder: Path, wanted: Callable[[str], bool]) -> Any:
     """The columns so named that the marks of an audit have."""
     import pyarrow as pa

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -161,8 +161,17 @@ def read_images(path: Path) -> Iterator[StoredImage]:
     return iterate_row_groups(path, parse=parse_images)
 
 
-def read_questions(path: Path) -> Iterator[Question]:
-    return iterate_row_groups(path, parse=parse_questions)
+def read_questions(path: Path, only: Collection[str] | None = None) -> Iterator[Question]:
+    """All questions of a file, or those of these ids alone; programs of others are not parsed."""
+    if only is None:
+        return iterate_row_groups(path, parse=parse_questions)
+    import pyarrow as pa
+
+    def parse(table: Any) -> Iterator[Question]:
+        kept = pa.array([name in only for name in table["question_id"].to_pylist()], pa.bool_())
+        return parse_questions(table.filter(kept))
+
+    return iterate_row_groups(path, parse=parse)
 
 
 def read_shard_scenes(path: Path) -> Iterator[Scene]:
