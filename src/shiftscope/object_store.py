@@ -143,7 +143,9 @@ def delete_objects(paths: Sequence[UrlPath]) -> None:
             files = open_filesystem(some[0].protocol)
             failed = files.call_s3("delete_objects", Bucket=some[0].bucket, Delete=listed).get("Errors")
         if failed:
-            raise UserError(f"{some[0]}: cannot be deleted ({failed[0].get('Message')}); check your rights in the store")
+            raise UserError(
+                f"{some[0]}: cannot be deleted ({failed[0].get('Message')}); check your rights in the store"
+            )
 
 
 def abort_uploads(folder: UrlPath) -> None:

@@ -8,7 +8,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -152,7 +152,7 @@ class UrlPath(PosixPath):
         with explain_store_errors(self):
             return self._files.open(str(self), "rb", cache_type="none")
 
-    def iterdir(self) -> Iterator[Self]:
+    def iterdir(self) -> Generator[Self, None, None]:
         with explain_store_errors(self):
             names = {self._relative(name) for name in self._files.ls(str(self), detail=False)}
         yield from (self / name for name in sorted(names - {"", "."}))
