@@ -40,6 +40,8 @@ def read_whole(path: Path, most: int = sys.maxsize) -> bytes:
     A pipe, as in `<(zcat FILE)`, is read once, up to that many bytes, and kept. One that nothing writes to
     and a device, which may never end, are refused.
     """
+    if isinstance(path, UrlPath):
+        return path.read_bytes()
     try:
         kind = path.stat().st_mode
     except ValueError:  # a NUL in its name

@@ -40,6 +40,12 @@ def has_url(text: object) -> bool:
     return isinstance(text, UrlPath) or (isinstance(text, str) and _URL.fullmatch(text) is not None)
 
 
+def refuse_url(path: Path | None, what: str) -> None:
+    """Refuse to write to a URL what only the local disk takes."""
+    if isinstance(path, UrlPath):
+        raise UserError(f"{path}: {what} is written to the local disk alone; name a folder there with --out")
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectHead:
     """What a store knows of an object without its bytes."""
