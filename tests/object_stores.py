@@ -42,5 +42,5 @@ def wait_for(happens, seconds=60.0):
     end = time.monotonic() + seconds
     while not (found := happens()):
         assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
+        time.sleep(0.2)
     return found
