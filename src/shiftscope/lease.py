@@ -3,7 +3,7 @@
 The lock is an object with a random token. It is put where none is, or, once its holder has not renewed it for as long
 as it promised to, in place of exactly that one: of two who try, the store refuses one. Ages are told by the store's
 clock. The holder renews it in a thread, and before every write reads it back, from whichever process it writes:
-whoever does not find his token there has lost the lease and writes nothing more. See docs/decisions/038.
+whoever does not find his token there has lost the lease and writes nothing more. See docs/decisions/040.
 """
 
 import json

@@ -47,7 +47,7 @@ def refuse_url(path: Path | None, what: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectHead:
+class RemoteHead:
     """What a store knows of an object without its bytes."""
 
     size: int
@@ -84,16 +84,16 @@ class UrlPath(PosixPath):
     def key(self) -> str:
         return "/".join(self.parts[2:])
 
-    def read_head(self) -> ObjectHead:
+    def read_head(self) -> RemoteHead:
         """FileNotFoundError where there is no object of that name."""
         with explain_store_errors(self):
             if self.protocol not in STORE_PROTOCOLS:
                 found = self._files.info(str(self))
                 if found["type"] != "file":
                     raise FileNotFoundError(str(self))
-                return ObjectHead(found["size"])
+                return RemoteHead(found["size"])
             head = self._files.call_s3("head_object", Bucket=self.bucket, Key=self.key)
-            return ObjectHead(head["ContentLength"], head["ETag"], head.get("Metadata", {}).get(DIGEST_KEY, ""))
+            return RemoteHead(head["ContentLength"], head["ETag"], head.get("Metadata", {}).get(DIGEST_KEY, ""))
 
     def list_sizes(self) -> dict[str, int]:
         """How many bytes everything below has, by its name relative to this folder; one request per 1000."""
