@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 import time
@@ -20,6 +21,7 @@ from shiftscope.scene import Object, Scene
 from shiftscope.schemas.clevr import SCHEMA
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.image import StoredImage, encode_mask
+from shiftscope.url_path import parse_path
 
 SPEC = {"suite": "toy", "seed": 0, "images_per_shard": 3}
 JOBS = {"train": 4, "val": 2, "test": 2}
@@ -101,9 +103,9 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def main() -> None:
-    """FOLDER WORKERS: build the toy dataset, and hang on the way."""
-    folder, workers = sys.argv[1:]
-    build_dataset(Path(folder), SPEC, JOBS, make_or_hang, workers=int(workers))
+    """FOLDER WORKERS [JOBS]: build the toy dataset, and hang on the way."""
+    folder, workers, *given = sys.argv[1:]
+    build_dataset(parse_path(folder), SPEC, json.loads(given[0]) if given else JOBS, make_or_hang, workers=int(workers))
 
 
 if __name__ == "__main__":

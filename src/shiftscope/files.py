@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from .errors import UserError
+from .url_path import UrlPath
 
 PARTIAL = ".partial"
 PIECE = 1 << 20  # bytes read at a time
@@ -39,6 +40,8 @@ def read_whole(path: Path, most: int = sys.maxsize) -> bytes:
     A pipe, as in `<(zcat FILE)`, is read once, up to that many bytes, and kept. One that nothing writes to
     and a device, which may never end, are refused.
     """
+    if isinstance(path, UrlPath):
+        return path.read_bytes()
     try:
         kind = path.stat().st_mode
     except ValueError:  # a NUL in its name
@@ -146,6 +149,11 @@ def write_whole(path: Path, data: Any, *, durable: bool = True) -> None:
     """
     if "\0" in str(path):
         raise UserError(f"{str(path)!r} is not the name of a file")
+    if isinstance(path, UrlPath):
+        from .remote_folder import RemoteFolder
+
+        RemoteFolder(path.parent).write_whole(path.name, data, durable=durable)
+        return
     with explain_write_errors(path):
         if path.exists() and not path.is_file():  # a pipe that nobody reads is refused, rather than waited for
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as device:
@@ -180,8 +188,8 @@ def explain_write_errors(path: Path) -> Iterator[None]:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Remove what killed writers left half done in a folder."""
-    for partial in folder.rglob(f".*{PARTIAL}"):
+    """Remove what killed writers left half done in a folder; in a store, nothing half done is seen."""
+    for partial in () if isinstance(folder, UrlPath) else folder.rglob(f".*{PARTIAL}"):
         if _LEFT.fullmatch(partial.name) and partial.is_file():
             partial.unlink(missing_ok=True)
 
@@ -199,7 +207,7 @@ def remove_partial_siblings(path: Path) -> None:
 
 def resolve_links(path: Path) -> Path:
     """The path without links, as `Path.resolve` has it, which fails where links lead in a circle."""
-    return Path(os.path.realpath(path))
+    return path if isinstance(path, UrlPath) else Path(os.path.realpath(path))
 
 
 def encode_utf8(text: str) -> bytes:
@@ -212,6 +220,9 @@ def digest_of(data: Any) -> str:
 
 
 def file_digest(path: Path) -> str:
+    """The digest of a file's bytes; of an object in a store, the one put with them, so that they need not be read."""
+    if isinstance(path, UrlPath) and (known := path.read_head().digest):
+        return known
     if not path.is_file():
         return digest_of(read_whole(path))
     with path.open("rb") as file:
@@ -223,11 +234,21 @@ _DIGESTS: dict[tuple[int, ...], str] = {}
 
 def remember_file_digest(path: Path) -> str:
     """`file_digest`, which this process remembers for as long as the file is not touched."""
+    if isinstance(path, UrlPath):
+        return file_digest(path)
     at = path.stat()
     state = (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
     if state not in _DIGESTS:
         _DIGESTS[state] = file_digest(path)
     return _DIGESTS[state]
+
+
+def open_arrow_file(path: Path) -> Any:
+    """An open file for pyarrow's readers, which fetch of an object in a store what they need, and nothing else."""
+    import pyarrow as pa
+
+    # A local file by the bytes of its name, which may be no UTF-8.
+    return pa.PythonFile(path.open_ranges(), "r") if isinstance(path, UrlPath) else pa.OSFile(os.fsencode(path))
 
 
 def find_cache_folder() -> Path:

@@ -1,7 +1,7 @@
-"""Folder: files read and written whole, listed, and held by one process at a time; on the local disk today.
+"""Folder: files read and written whole, listed, and held by one process at a time; on the local disk or in a store.
 
-Verbs that write datasets, runs, audits and trainings go through `open_folder`, so that another kind of
-storage is another class here. A reader sees the old file or the new, and a killed process leaves nothing locked.
+Verbs that write datasets, runs, audits and trainings go through `open_folder`; what lies at a URL is a
+`RemoteFolder`. A reader sees the old file or the new, and a killed process leaves nothing locked for good.
 """
 
 import os
@@ -17,6 +17,7 @@ from typing import Any
 from . import files
 from .errors import UserError
 from .files import PARTIAL, explain_write_errors
+from .url_path import UrlPath
 
 LOCK_FILE = ".lock"
 LOCK_TRIES = 20  # at a lock that appears or vanishes between two steps
@@ -54,6 +55,9 @@ class Folder:
         A file with several names is made read-only: a change in place would damage several datasets.
         """
         target = self.path / name
+        if isinstance(source, UrlPath):
+            files.write_whole(target, source.read_bytes())
+            return
         partial = target.with_name(f".{target.name}.{os.getpid()}{PARTIAL}")
         with explain_write_errors(target):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +83,7 @@ class Folder:
         return list_contents(self.path / under) if (self.path / under).is_dir() else []
 
     def locate(self, name: str) -> Path:
-        """A local path to a file, for readers that need random access, such as Parquet's."""
+        """Where a file is, for readers that need random access, such as Parquet's; nothing is copied."""
         return self.path / name
 
     def remove(self, name: str) -> None:
@@ -91,6 +95,11 @@ class Folder:
             else:
                 path.unlink(missing_ok=True)
 
+    def remove_tree(self, name: str) -> None:
+        """Remove a folder with all that is in it, if it is there."""
+        with explain_write_errors(self.path / name), suppress(FileNotFoundError):
+            shutil.rmtree(self.path / name)
+
     def lock(self) -> AbstractContextManager[None]:
         """Hold the folder; a second holder is refused."""
         return lock_folder(self.path)
@@ -98,6 +107,10 @@ class Folder:
 
 def open_folder(path: Path) -> Folder:
     """The folder at a path. Nothing is made or read yet."""
+    if isinstance(path, UrlPath):
+        from .remote_folder import RemoteFolder
+
+        return RemoteFolder(path)
     return Folder(path)
 
 
@@ -121,6 +134,12 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     What a killed holder left half written goes. A folder that was made for this and stays empty is removed.
     """
+    if isinstance(folder, UrlPath):
+        from .lease import hold_lease
+
+        with hold_lease(folder, folder / LOCK_FILE):
+            yield
+        return
     with _hold_lock(folder / LOCK_FILE, folder):
         files.remove_partial_files(folder)
         yield
@@ -129,6 +148,12 @@ def lock_folder(folder: Path) -> Iterator[None]:
 @contextmanager
 def lock_path(path: Path) -> Iterator[None]:
     """Hold a file, or a folder that is put in place whole, by a lock beside it; a device is not held."""
+    if isinstance(path, UrlPath):
+        from .lease import hold_lease
+
+        with hold_lease(path, path.with_name(f".{path.name}{LOCK_FILE}")):
+            yield
+        return
     with explain_write_errors(path):
         target = files.resolve_links(path)
         if not target.name:

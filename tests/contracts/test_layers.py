@@ -20,6 +20,7 @@ ORDER = (
         "deprecated",
         "rng",
         "registry",
+        "url_path",
         "files",
         "kernel_cache",
         "kernels",
@@ -27,7 +28,10 @@ ORDER = (
         "records",
         "json_files",
         "trust_remote_code",
+        "object_store",
+        "lease",
         "folder",
+        "remote_folder",
         "executor",
         "shared_memory",
     ),
@@ -83,6 +87,8 @@ HEAVY = {
     "fastapi",
     "uvicorn",
     "aiohttp",
+    "fsspec",
+    "s3fs",
 }
 NETWORKS = {"scene_parser", "question_parser"}  # folders made of torch; imported only where one is used
 NETWORK_FILES = {"network", "image_features", "execution", "loss"}  # the same of single files

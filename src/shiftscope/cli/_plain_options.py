@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+from ..url_path import has_url, parse_path
+
 PLAIN_NUMBER = {int: re.compile(r"-?[0-9]{1,15}"), float: re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")}
 OTHER_PATHS = ("exists", "writable", "resolve_path", "allow_dash", "path_type")  # what else Typer may ask of a path
 
@@ -38,6 +40,8 @@ def _read(value: Any, kind: Any, info: Any) -> Any:
         number = kind(value)
         fits = (info.min is None or number >= info.min) and (info.max is None or number <= info.max)
         return number if fits else None
+    if kind is Path and has_url(value):
+        return parse_path(value)
     if kind is Path and isinstance(value, str | Path) and _is_plain_path(os.fspath(value), info):
         return Path(value)
     return None

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from ..errors import UserError, warn
 from ..registry import GENERALIZATION_TESTS
+from ..url_path import parse_path
 from . import _console as shared
 from ._console import print_json, print_table, shard_bar
 from .run import parse_parameters, print_cache_use, refuse_cache_conflict
@@ -146,7 +147,7 @@ def run_test(
     from ..run.test import test as run_generalization_test
 
     refuse_cache_conflict(cache, no_cache)
-    folder = Path(_resolve_data(data))
+    folder = parse_path(_resolve_data(data))
     model_options = ModelOptions(
         seed=seed,
         parameters=parse_parameters(parameters),

@@ -24,6 +24,7 @@ from ..shortcuts.audit_folder import has_audit_traces, read_shortcut_marks
 from ..store.dataset import data_id, refuse_study
 from ..store.manifest import MANIFEST_FILE
 from ..store.run_log import PLACES_FIELD, RUN_FILE, read_rows, read_run, read_spec
+from ..url_path import parse_path
 from .question_index import TWIN, DatasetQuestions, QuestionIndex, VqaQuestions
 
 RIGHT, WRONG, UNANSWERED, NOT_RUN = "right", "wrong", "unanswered", "not run"
@@ -163,7 +164,7 @@ def open_collection(folders: Sequence[Path], data: Path | None = None, images: P
     pictures = {resolve_links(f): images for f in places}
     for run in runs:
         spec = read_spec(run)
-        place = Path(str(spec.get("data") or ""))
+        place = parse_path(str(spec.get("data") or ""))
         if not data and spec.get("data") and place.is_dir() and resolve_links(place) not in map(resolve_links, places):
             places.append(place)
             own = (spec.get(PLACES_FIELD) or {}).get("images")

@@ -13,6 +13,7 @@ from ..files import digest_of, file_digest, read_bytes
 from ..model import ModelSetting, ModelTraits, Prompt, Response
 from ..question import Question
 from ..result import MISSING
+from ..url_path import parse_path
 
 ID_KEYS = ("question_index", "questionId", "question_id", "question", "qid")  # CLEVR, GQA, VQA, ours, COVR
 ANSWER_KEYS = ("prediction", "answer", "raw")
@@ -57,7 +58,7 @@ class PredictionsFile:
 
 
 def build(target: str, setting: ModelSetting) -> PredictionsFile:
-    path = Path(target)
+    path = parse_path(target)
     if not path.exists() or path.is_dir():
         raise UserError(f"{path}: no such file of predictions")
     data = read_bytes(path)
@@ -79,7 +80,7 @@ def build(target: str, setting: ModelSetting) -> PredictionsFile:
 
 
 def digest_target(target: str) -> str:
-    return file_digest(Path(target))
+    return file_digest(parse_path(target))
 
 
 def _read_pairs(data: bytes, path: Path) -> Iterable[tuple[str, Any]]:

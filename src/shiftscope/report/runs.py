@@ -32,6 +32,7 @@ from ..run.select import NAME as SELECTION
 from ..store.dataset import Dataset, data_id
 from ..store.run_log import PLACES_FIELD, read_run
 from ..trained_folder import TRAINING_FIELD
+from ..url_path import parse_path
 
 TRAINED_FIELDS = ("model", "weights", "model_id")  # of a spec: in which trainings of one model differ
 TEXT, UPPER, HELD_OUT, ALL = "text_only", "iid_size", "shot", "iid"
@@ -219,7 +220,7 @@ def _build_run(log: RunLog, folder: Path | None, data: Path | None, moved: str |
     if data is not None and (not wanted or moved == wanted):
         place = data
     elif spec.get("data"):  # ids repeat from one dataset to another, so its content must be the same
-        there = Path(str(spec["data"]))
+        there = parse_path(str(spec["data"]))
         place = there if not wanted or _read_data_id(there) == wanted else None
     lineage = log.lineage
     if lineage is None and place is not None:  # the run does not say; its dataset may

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any, cast
 
 from ..errors import UserError, unknown
 from ..model import ADAPTATION_IMAGES, NO_ADAPTATION, Adaptable, Model, ModelTraits
 from ..picture import Picture
 from ..result import AS_IS
+from ..url_path import has_url, parse_path
 from .question_source import QuestionSource, open_source
 
 USUAL_SPLIT = "val"
@@ -57,9 +57,9 @@ class Adaptation:
         given, split = self.given, USUAL_SPLIT
         if given in source.splits:
             given, split = "", given
-        elif ":" in given:
+        elif ":" in given.partition("://")[2] or (":" in given and not has_url(given)):
             given, _, split = given.rpartition(":")
-        data = open_source(Path(given)) if given else source
+        data = open_source(parse_path(given)) if given else source
         if split not in data.splits:
             known = ", ".join(data.splits)
             raise UserError(

@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from ..metrics.significance import correct_holm, run_paired_test, sign_flip_test
 from ..metrics.slices import WITHOUT_ANSWER
 from ..result import MISSING_IMAGE, Floats
 from ..store.run_log import find_differing_fields
+from ..url_path import parse_path
 from .paired_runs import (
     ANSWER,
     ComparedRun,
@@ -331,7 +331,7 @@ def _read_texts(runs: Sequence[ComparedRun], wanted: set[tuple[str, str]]) -> di
         if not ids:
             continue
         try:
-            source = open_source(Path(str(run.spec.get("data"))))
+            source = open_source(parse_path(str(run.spec.get("data"))))
             if source.data_id() != run.data:
                 continue
             for question in source.questions(str(run.spec.get("split") or "test")):

@@ -12,6 +12,7 @@ from ..files import encode_utf8, write_whole
 from ..folder import lock_folder, refuse_foreign_files
 from ..json_files import load_json
 from ..result import RunLog
+from ..url_path import refuse_url
 from .diagnosis_plan import DiagnosisPlan, PlannedRun
 from .diagnostic_set import SPLIT
 from .evaluate import RunSpec, evaluate
@@ -71,6 +72,7 @@ def diagnose(
     say: Say = lambda sentence: None,
 ) -> Diagnosis:
     """Run what is planned, or what is missing of it; `say` hears once how long it takes at the rate measured."""
+    refuse_url(out, "a diagnosis")
     refuse_other_diagnosis(out, plan)
     start, total, before, added = time.monotonic(), plan.count("calls"), 0, 0
     clock = _RateClock(total, say)

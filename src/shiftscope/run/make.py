@@ -12,6 +12,7 @@ from ..registry import SUITES
 from ..store.dataset import Dataset, refuse_study
 from ..store.shard import DamagedFile
 from ..suites import load_suite
+from ..url_path import parse_path
 
 
 def make(
@@ -33,7 +34,7 @@ def make(
 
 def resolve_data(name: str, progress: Progress | None = None) -> Path:
     """The folder itself, or the suite's dataset, made in the user's cache if it is not there yet."""
-    folder = Path(name)
+    folder = parse_path(name)
     refuse_study(folder)
     if folder.exists() or "/" in name:
         return folder

@@ -12,6 +12,7 @@ from ..errors import UserError
 from ..metrics.accuracy import score_rows
 from ..result import AS_IS, Bools, Floats, RunLog, RunRecords
 from ..store.run_log import PLACES_FIELD, RUN_FILE, SERVER_FIELD, find_differing_fields, read_run
+from ..url_path import parse_path
 
 BASE = "base"  # the name of the runs that shift nothing
 ANSWER = "answer"  # a fact that follows from the true answer: yes or no, number, word
@@ -68,7 +69,7 @@ def find_runs(place: str, other: str = "") -> tuple[Path, ...]:
 
     `other` is what it is compared with, to say what to run where it is no folder.
     """
-    path = Path(place)
+    path = parse_path(place)
     if (path / RUN_FILE).is_file():
         return (path,)
     inside = path / RUNS_FOLDER if (path / RUNS_FOLDER).is_dir() else path
@@ -77,7 +78,7 @@ def find_runs(place: str, other: str = "") -> tuple[Path, ...]:
     if path.exists():
         raise UserError(f"{place}: neither the folder of a run nor of several (no {RUN_FILE} in it or below it)")
     data, split = "DATA", "test"
-    if other and Path(other).is_dir():
+    if other and parse_path(other).is_dir():
         spec = dict(read_run(find_runs(other)[0]).spec)
         data, split = str(spec.get("data") or data), str(spec.get("split") or split)
     raise UserError(

@@ -25,6 +25,7 @@ from ..shortcuts.audit import TEST as IID_TEST
 from ..shortcuts.concepts import ANY
 from ..store.question_part import explain_difference
 from ..store.run_log import SERVER_FIELD, find_differing_fields, read_run
+from ..url_path import parse_path
 from .question_source import VqaFiles
 
 ID_KEYS = ("question_id", "questionId", "question_index")  # VQA, GQA, CLEVR
@@ -184,7 +185,7 @@ def compare_runs(metric: Metric, folders: Sequence[Path]) -> tuple[Score, ...]:
 def _find_audit(log: RunLog, warn: Warn) -> Path | None:
     """The audit whose files a run was asked about, if it is still there as it was."""
     spec = dict(log.spec)
-    folder = Path(str(spec.get("data", "")))
+    folder = parse_path(str(spec.get("data", "")))
     if not audit_folder.is_audit(folder):
         return None
     if VqaFiles(folder).data_id() != spec.get("data_id"):

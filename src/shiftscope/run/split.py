@@ -27,6 +27,7 @@ from ..shift.held_out.predicates import HasProperty, QuestionCorpus, QuestionPre
 from ..shift.held_out.properties import FAMILIES
 from ..store.dataset import Dataset, data_id, refuse_study
 from ..store.question_part import FORMAT, MANIFEST
+from ..url_path import parse_path, refuse_url
 
 OFFICIAL = "official"
 SPELLED = {TRAIN: ("train", "training"), VAL: ("val", "valid", "validation", "dev"), TEST: ("test",)}
@@ -101,7 +102,7 @@ class SplitQuestions:
     def __init__(self, data: tuple[str, ...], test: str = "") -> None:
         if not data:
             raise UserError("name the folder of a dataset, or files of questions")
-        folder = Path(data[0])
+        folder = parse_path(data[0])
         refuse_study(folder)
         self._dataset = Dataset.open(folder) if len(data) == 1 and folder.is_dir() else None
         self._files: dict[str, list[Path]] = {}
@@ -139,6 +140,7 @@ def split(
     spec: SplitSpec, questions: SplitQuestions, out: Path | None = None, tell: Tell = lambda done: None
 ) -> HeldOutSplit:
     """Mark every question, list the parts, and write them into a folder of their own."""
+    refuse_url(out, "a split")
     with nullcontext() if out is None else lock_path(out):
         settings, paper = spec.settings(), spec.paper_split
         hold_out = parse_expression(settings.hold_out)
@@ -222,10 +224,10 @@ def _assign_roles(dataset: Dataset, test: str) -> dict[str, str]:
 def _parse_file(text: str) -> tuple[str, Path]:
     """A file and its role: `train=FILE`, or a name that says it, such as val.jsonl."""
     before, sign, after = text.partition("=")
-    if sign and before in ROLES and not Path(text).exists():
-        role, path = before, Path(after)
+    if sign and before in ROLES and not parse_path(text).exists():
+        role, path = before, parse_path(after)
     else:
-        path = Path(text)
+        path = parse_path(text)
         words = re.split(r"[^a-z]+", path.name.lower())
         role = next((role for role in ROLES if set(SPELLED[role]) & set(words)), "")
     if path.is_dir() or not path.exists():

@@ -23,6 +23,7 @@ from ..result import AS_IS, BLIND, CacheUse, RunLog, Score
 from ..store.dataset import Dataset
 from ..store.manifest import Manifest, list_versions, read_manifest, write_manifest
 from ..store.shard import SharedImages, iterate_row_groups, write_shard
+from ..url_path import parse_path
 from .consistency import MissingPictures
 from .evaluate import RunSpec, evaluate
 from .generalization import FindingsRow, GeneralizationPlan, GeneralizationRun, GeneralizationTestSet, SourceSplit
@@ -250,7 +251,7 @@ def _check_models(plan: GeneralizationPlan, run: RunSpec, warn: Warn) -> None:
     """
     models = [(one, one.model or run.model, parse_model_name(one.model or run.model)) for one in plan.test_sets]
     for _, model, name in models:
-        if name.target and name.traits.stored and not Path(name.target).exists():
+        if name.target and name.traits.stored and not parse_path(name.target).exists():
             raise UserError(f"model {model!r}: there is no {name.target}")
     for test_set, model, name in models:
         if test_set.condition == BLIND and not name.traits.answers_blind:

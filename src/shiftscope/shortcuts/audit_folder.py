@@ -14,8 +14,6 @@ digests of the marks and of the IID test, so that figures are never of files edi
 """
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -27,7 +25,7 @@ import numpy as np
 
 from ..columns import Column
 from ..errors import UserError
-from ..files import explain_write_errors, file_digest, read_bytes, resolve_links
+from ..files import explain_write_errors, file_digest, open_arrow_file, read_bytes, resolve_links
 from ..folder import Folder, open_folder
 from ..formats.vqa import is_answer_list, parse_answer_list
 from ..json_files import decode_json
@@ -223,23 +221,20 @@ def stage_audit(out: Path, set_folders: Sequence[str] = SET_FOLDERS) -> Iterator
 
     One process at a time: the caller holds `out`.
     """
-    stage = out / STAGING_FOLDER
-    with explain_write_errors(out):
-        if stage.exists():
-            shutil.rmtree(stage)
-        stage.mkdir(parents=True)
+    stage, folder = out / STAGING_FOLDER, open_folder(out)
+    folder.remove_tree(STAGING_FOLDER)
     try:
         yield stage
     except BaseException:
-        shutil.rmtree(stage, ignore_errors=True)
+        with suppress(UserError):
+            folder.remove_tree(STAGING_FOLDER)
         raise
     with explain_write_errors(out):  # an interrupt from here on leaves the stage, by which the folder is known as ours
-        folder = open_folder(out)
         _remove_audit_files(folder, set_folders)
         files = sorted(path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file())
         for name in sorted(files, key=lambda name: name == AUDIT_FILE):
             folder.move(f"{STAGING_FOLDER}/{name}", name)
-        shutil.rmtree(stage)
+        folder.remove_tree(STAGING_FOLDER)
 
 
 def has_audit_traces(folder: Path) -> bool:
@@ -351,7 +346,7 @@ def _read_marks(folder: Path, wanted: Callable[[str], bool]) -> Any:
     identify_audit(folder)
     path = folder / MARKS_FILE
     try:
-        with pa.OSFile(os.fsencode(path)) as opened, pq.ParquetFile(opened) as file:
+        with open_arrow_file(path) as opened, pq.ParquetFile(opened) as file:
             table = file.read([name for name in file.schema_arrow.names if wanted(name)])
         table.select([ID_COLUMN, SPLIT_COLUMN])
         return table

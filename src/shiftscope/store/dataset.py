@@ -13,6 +13,7 @@ from ..question import Question
 from ..records import content_id
 from ..scene import Scene
 from ..schema import OPEN, Schema
+from ..url_path import UrlPath
 from . import shard as shard_files
 from .image import StoredImage
 from .manifest import MANIFEST_FILE, Manifest, read_manifest
@@ -97,8 +98,10 @@ class Dataset:
             raise UserError(f"{folder}: no dataset there (no manifest.json)")
         if not manifest.complete:
             raise UserError(f"{folder}: the dataset is not finished; run the command that made it again to resume")
+        sizes = folder.list_sizes() if isinstance(folder, UrlPath) else {}  # of a store, in a few requests
         for file in manifest.files:
-            _check_size(folder, file)
+            if sizes.get(file.path) != file.bytes:
+                _check_size(folder, file)
         return cls(folder, manifest)
 
     def __len__(self) -> int:
@@ -184,9 +187,13 @@ CardSection = Callable[[Dataset], str]  # writes a section of the dataset's card
 
 
 def _check_size(folder: Path, file: ShardFile) -> Path:
-    """Where a file is, if it still has the size it was written with."""
+    """Where a file is, if it still has the size it was written with; in a store, the digest as well."""
     path = folder / file.path
-    if not path.is_file() or path.stat().st_size != file.bytes:
+    if isinstance(path, UrlPath):
+        whole = file.has_head(path)
+    else:
+        whole = path.is_file() and path.stat().st_size == file.bytes
+    if not whole:
         raise UserError(f"{path} is missing or cut short; {REPAIR_HINT}")
     return path
 

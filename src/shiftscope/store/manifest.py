@@ -170,9 +170,10 @@ def append_shard(folder: Path, shard: Shard) -> None:
 def read_journal(folder: Path) -> list[Shard]:
     """The shards of the journal; a line cut short by a kill ends it and is cut off."""
     files = open_folder(folder)
-    if not files.locate(JOURNAL_FILE).is_file():
+    try:
+        data = files.read(JOURNAL_FILE)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return []
-    data = files.read(JOURNAL_FILE)
     lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
     shards = []
     for line in lines:

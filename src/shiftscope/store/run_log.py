@@ -109,7 +109,7 @@ class RunWriter:
         if JUDGE_FIELD in there["spec"]:
             self.spec[JUDGE_FIELD] = there["spec"][JUDGE_FIELD]
         if there["finished"] and (self.folder / PREDICTIONS_FILE).is_file():
-            self._remove_parts()
+            self._remove_parts(_list_parts(self.folder))
         for path in _list_files(self.folder, _read_json(self.folder)):
             with open_parquet(path, RERUN_HINT) as file:
                 columns = file.read(columns=["question_id", "condition", "status"]).to_pydict()
@@ -176,12 +176,12 @@ class RunWriter:
             table = _sort_rows(_read_tables(files), order)
             self._files.write_whole(PREDICTIONS_FILE, _encode_table(table))
             self._write_json(finished=True, rows=table.num_rows, cache=_count_cache_use(table, self.spec))
-            self._remove_parts()
+            self._remove_parts(files)
             self._files.remove(PARTS_FOLDER)
         return read_run(self.folder)
 
-    def _remove_parts(self) -> None:
-        for part in _list_parts(self.folder):
+    def _remove_parts(self, parts: Sequence[Path]) -> None:
+        for part in parts:
             self._files.remove(f"{PARTS_FOLDER}/{part.name}")
 
     def _write_json(self, finished: bool, rows: int | None = None, cache: CacheUse | None = None) -> None:

@@ -1,7 +1,6 @@
 """Shard: the unit that is made, hashed and remade; a Parquet file of images and one of questions."""
 
 import json
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -9,10 +8,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..errors import UserError
-from ..files import digest_of, file_digest
+from ..files import digest_of, file_digest, open_arrow_file
 from ..folder import open_folder
 from ..question import Question
 from ..scene import Scene
+from ..url_path import UrlPath
 from .image import StoredImage
 from .tables import build_image_table, build_question_table, parse_images, parse_questions
 
@@ -39,9 +39,19 @@ class ShardFile:
     digest: str  # blake2b
 
     def is_whole(self, folder: Path) -> bool:
-        """Whether the file on disk still is what was written; reads all of it."""
+        """Whether the file still is what was written; reads all of it, unless a store knows its digest."""
         path = folder / self.path
+        if isinstance(path, UrlPath):
+            return self.has_head(path) and file_digest(path) == self.digest
         return path.is_file() and path.stat().st_size == self.bytes and file_digest(path) == self.digest
+
+    def has_head(self, path: UrlPath) -> bool:
+        """Whether the object there has this size and, if it tells one, this digest; reads nothing of it."""
+        try:
+            head = path.read_head()
+        except FileNotFoundError:
+            return False
+        return head.size == self.bytes and head.digest in ("", self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +223,11 @@ def open_parquet(path: Path, remedy: str = REPAIR_HINT) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if path.exists() and not path.is_file():
+    remote = isinstance(path, UrlPath)
+    if not remote and path.exists() and not path.is_file():
         raise UserError(f"{path} is no file; {remedy}")
-    try:  # by the bytes of its name, which may be no UTF-8
-        with pa.OSFile(os.fsencode(path)) as opened, pq.ParquetFile(opened) as file:
+    try:
+        with open_arrow_file(path) as opened, pq.ParquetFile(opened, pre_buffer=remote) as file:
             yield file
     except FileNotFoundError:
         raise UserError(f"{path} is missing; {remedy}") from None

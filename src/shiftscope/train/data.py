@@ -29,6 +29,7 @@ from ..store.question_part import QuestionPart
 from ..store.shard import read_images, read_questions
 from ..suites import load_suite
 from ..trainable import ANSWERS, GROUNDING, IMAGES, PROGRAMS, ProgressCallback, SplitData, TrainStage
+from ..url_path import parse_path
 from ..world import load_world
 from .feed import SceneQuestions, SuiteSource, list_trainable_suites, render_source, summarize_source
 
@@ -127,7 +128,7 @@ def open_training_data(
     """What `--data` names: DIR, or SUITE[:VARIANT] with so many training images, and a quarter for val."""
     if images < 1:
         raise UserError(f"{images} images are too few to train on; give at least 1")
-    path = Path(text)
+    path = parse_path(text)
     refuse_study(path)
     if path.exists() or "/" in text:
         if visual:

@@ -28,6 +28,7 @@ from ..rng import seed_of
 from ..store.question_part import QuestionPart
 from ..trainable import PROGRAMS, ExampleSet, Gather, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
+from ..url_path import refuse_url
 from .accelerator import make_accelerator, name_device
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
@@ -129,6 +130,7 @@ def train_on(
     bar: ProgressBar = show_no_progress,
 ) -> TrainedFolder:
     """The same on data that are open already, and on splits where these were gathered before."""
+    refuse_url(out, "a training")
     other = spec.trainable.folder.read(spec.other) if spec.other else None
     if other is not None and other.schema != data.schema:
         raise UserError(f"{spec.other} was trained on {other.schema.name}, and {spec.data} is {data.schema.name}")

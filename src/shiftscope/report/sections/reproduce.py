@@ -21,6 +21,7 @@ from ...store.question_part import MANIFEST as SPLIT
 from ...store.question_part import read_split_manifest
 from ...store.run_log import JUDGE_FIELD, PLACES_FIELD
 from ...suites import load_suite
+from ...url_path import parse_path
 from ..examples import has_dataset
 from ..markup import render_details, tag
 from ..page import Section
@@ -187,13 +188,13 @@ def _list_data_commands(run: ReportRun) -> Iterator[str]:
         given = result.get("given") or {}
         for place in (result["data"], result["options"].get("home"), given.get("learn-from")):
             if place:
-                yield _folder_command(Path(place), str(place))
+                yield _folder_command(parse_path(place), str(place))
         return
     if tested := dataset_command(run):
         yield tested
     learned = places.get("learn_from", "")
     if learned:
-        folder = Path(learned)
+        folder = parse_path(learned)
         same = has_dataset(folder) and data_id(Dataset.open(folder)) == spec.get("learned_from")
         yield _folder_command(folder if same else None, learned)
     for name, data in (("part", spec.get("data")), ("learn_part", learned or spec.get("data"))):
@@ -209,7 +210,7 @@ def dataset_command(run: ReportRun) -> str | None:
 
 def _folder_command(folder: Path | None, place: str) -> str:
     """The command that makes what is in a folder, from its own spec, at that place."""
-    if is_audit(Path(place)):
+    if is_audit(parse_path(place)):
         return f"# {place} is an audit, which shiftscope audit makes from files of your own"
     if folder is None or not has_dataset(folder):
         return f"# {place} does not hold the data that were used"

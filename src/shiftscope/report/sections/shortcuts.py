@@ -1,13 +1,12 @@
 """Shortcuts: accuracy on an audit's IID test and on the out-of-distribution set of each shortcut (VQA-VS)."""
 
-from pathlib import Path
-
 from ...errors import UserError
 from ...metrics.shortcut_gap import measure
 from ...result import Score
 from ...run.question_source import VqaFiles
 from ...shortcuts.audit_folder import add_marks, identify_audit, is_audit
 from ...shortcuts.concepts import SHORTCUTS
+from ...url_path import parse_path
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import build_run_table, score_cell
@@ -35,14 +34,14 @@ def section(report: ReportRuns) -> Section | None:
         "IID test whose answer is rare for the shortcut it is named after; the gap is the IID test less the "
         "mean over the sets. VQA-VS scores by thirds, which is not the form of the results above."
     )
-    if len({identify_audit(Path(str(run.spec["data"]))).reading for run in measured}) > 1:
+    if len({identify_audit(parse_path(str(run.spec["data"]))).reading for run in measured}) > 1:
         lead += " These runs are of audits that read keywords in different ways: compare no set with KW between them."
     return Section("Shortcuts", [table], lead)
 
 
 def _measure_sets(run: ReportRun) -> dict[str, Score]:
     """By set; nothing where the run is not about an audit, or that is no longer as it was."""
-    folder = Path(str(run.spec.get("data") or ""))
+    folder = parse_path(str(run.spec.get("data") or ""))
     if not is_audit(folder) or VqaFiles(folder).data_id() != run.spec.get("data_id"):
         return {}
     try:

@@ -25,6 +25,7 @@ from ...metrics.generalization_score import measure_runs, select_text_rows
 from ...result import AS_IS, BLIND, RunRecords
 from ...store.question_part import EARLY, QuestionPart, explain_difference, read_part, read_split_manifest
 from ...store.run_log import RUN_FILE, read_run
+from ...url_path import parse_path
 from .. import generalization as frame
 from ..split import SplitQuestions, SplitSpec, split
 
@@ -93,8 +94,10 @@ def plan(data: frame.SourceSplit, options: CompositionalOptions) -> frame.Genera
     trained = next(name for name in TRAINED if name in ids)
     test_sets = [build(kind, kind, trained) for kind in selected if selected[kind]]
     for kind, model in ((TEXT, options.text), (UPPER, options.upper)):
-        if model and (Path(model) / RUN_FILE).is_file():
-            given[kind] = _read_run_rows(Path(model), kind, selected[HELD], data)  # refused before anything is asked
+        if model and (parse_path(model) / RUN_FILE).is_file():
+            given[kind] = _read_run_rows(
+                parse_path(model), kind, selected[HELD], data
+            )  # refused before anything is asked
         elif model:
             condition = BLIND if kind == TEXT and model == frame.SAME else AS_IS
             test_set = build(kind, HELD, TRAIN[kind])

@@ -43,6 +43,7 @@ from ...schema import OPEN, Schema
 from ...store.question_part import QuestionPart
 from ...store.run_log import read_rows
 from ...store.shard import iterate_row_groups
+from ...url_path import parse_path
 from .. import generalization as frame
 from ..question_source import DatasetSource
 from . import _name_dictionary as dictionary
@@ -262,7 +263,7 @@ def plan(data: frame.SourceSplit, options: TransferOptions) -> frame.Generalizat
         dictionary.read_name_table(Path(options.names))  # refused before anything is asked
     if options.wordnet:
         WordNet(Path(options.wordnet))
-    folder = Path(options.home)
+    folder = parse_path(options.home)
     if folder.resolve() == data.folder.resolve():
         return frame.GeneralizationPlan(why_not=f"{folder} is the data itself; transfer is between two datasets")
     home = frame.SourceSplit(folder, options.home_split or data.split, data.limit)

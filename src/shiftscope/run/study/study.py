@@ -35,6 +35,7 @@ from ...train.data import TrainValData
 from ...train.loop import TrainingPaused
 from ...train.train import require_torch
 from ...trained_folder import TrainedFolder
+from ...url_path import refuse_url
 from .entries import EntryOrigin, StudyRecord, TrainingRecord, TransferEntry
 from .entry_store import EntryStore, build_transfer_matrix, hash_train_data
 from .evaluation import adapt_model, diagnose_models, evaluate_testset, write_run_folders
@@ -94,6 +95,7 @@ class _StudyRun:
         self.background = self.device != "cpu" if spec.background is None else spec.background
 
     def run(self) -> Iterator[StudyRecord]:
+        refuse_url(self.spec.out, "a study")
         lines = lock_path(self.store.path) if self.store.is_lines else nullcontext()
         with lock_folder(self.spec.out), lines:
             self._read_stored()

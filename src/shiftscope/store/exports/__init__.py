@@ -15,6 +15,7 @@ from ...executor import Progress
 from ...files import PARTIAL, explain_write_errors
 from ...folder import lock_path
 from ...registry import Registry
+from ...url_path import refuse_url
 from ..dataset import Dataset
 
 EXPORTS = Registry("export", "shiftscope.store.exports")
@@ -23,6 +24,7 @@ EXPORTS = Registry("export", "shiftscope.store.exports")
 def export_dataset(folder: Path, to: str, out: Path, *, progress: Progress | None = None) -> Path:
     """Write the dataset in `folder` as `to` into the new folder `out`, which appears when it is whole."""
     module = EXPORTS.load(to)
+    refuse_url(out, "an export")
     dataset = Dataset.open(folder)
     if not len(dataset) and not hasattr(module, "QUESTIONS_OPTIONAL"):
         able = " or ".join(name for name in EXPORTS.names() if hasattr(EXPORTS.load(name), "QUESTIONS_OPTIONAL"))

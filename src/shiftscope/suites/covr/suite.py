@@ -15,6 +15,7 @@ from ...render import CPU
 from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
+from ...url_path import refuse_url
 from ...world import superclevr as world
 from .. import Option, ProgressBar, ShardPlan, option
 from ..graph_inputs import GraphInputs, list_input_options, load_stored_image
@@ -200,6 +201,7 @@ class CovrSuite(suites.Suite[CovrSpec]):
         """A finished dataset is found before its graphs are read again."""
         from .make import find_finished
 
+        refuse_url(out, "a COVR dataset, which needs large files while it is made,")
         there = None if repair else find_finished(out, spec.spec())
         return there or super().make(spec, out, inputs, repair=repair, **how)
 
