@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image
 
 from shiftscope import rng
+from shiftscope.executor import LocalExecutor
 from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.scene import Object, Scene
@@ -103,7 +104,7 @@ def content(folder: Path) -> dict[str, bytes]:
 def main() -> None:
     """FOLDER WORKERS: build the toy dataset, and hang on the way."""
     folder, workers = sys.argv[1:]
-    build_dataset(Path(folder), SPEC, JOBS, make_or_hang, workers=int(workers))
+    build_dataset(Path(folder), SPEC, JOBS, make_or_hang, executor=LocalExecutor(int(workers)))
 
 
 if __name__ == "__main__":

@@ -6,24 +6,42 @@ files. Each node is asked, and the first that differs is refused by name.
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from . import __version__
 from .errors import UserError
 from .executor import Sealed
 from .files import digest_of
 
+S = TypeVar("S")
 RETRIES = 8  # of a job that was lost with its worker or node
 ASK_SECONDS = 180.0  # that nodes get to answer; one may have to read the package from a slow disk
 INSTALL = f"install the same on every node: pip install 'shiftscope[cluster]=={__version__}'"
 SHARE = "put it where every node sees it under the same name, on a shared disk; for spooled files, set TMPDIR to one"
+
+
+class Parcel(Generic[S]):
+    """Something on its way to a node, with the folders where the driver finds modules and files."""
+
+    def __init__(self, value: S) -> None:
+        self._content, self._folder = Sealed(value), str(Path.cwd())
+        self._path = tuple(str(Path(place).absolute()) for place in sys.path)
+
+    def open(self) -> S:
+        """Unpack it; this process then works where the driver does, if the node has that folder."""
+        sys.path.extend(place for place in self._path if place not in sys.path)  # for a user's own classes
+        with suppress(OSError):
+            os.chdir(self._folder)
+        return self._content.open()
 
 
 class UnfitNode(UserError):
@@ -50,8 +68,8 @@ class Requirement(NamedTuple):
         return ""
 
 
-def describe_node(sealed: Sealed[Requirement]) -> Mapping[str, str]:
-    return sealed.open().describe()
+def describe_node(parcel: Parcel[Requirement]) -> Mapping[str, str]:
+    return parcel.open().describe()
 
 
 def build_package_probe() -> Callable[[], Mapping[str, str]]:

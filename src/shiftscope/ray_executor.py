@@ -26,6 +26,7 @@ from .cluster_nodes import (
     INSTALL,
     RETRIES,
     SHARE,
+    Parcel,
     Requirement,
     ask_nodes,
     build_package_probe,
@@ -35,7 +36,7 @@ from .cluster_nodes import (
     shorten_error,
 )
 from .errors import UserError
-from .executor import AHEAD, GC_THRESHOLD, Sealed, collect_rarely, need_no_gpu, take_jobs
+from .executor import AHEAD, GC_THRESHOLD, collect_rarely, need_no_gpu, take_jobs
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -150,7 +151,7 @@ class RayExecutor:
         ray, required = self._join(), Requirement(describe, dict(describe()), remedy)
         if any(known[1:] == required[1:] for known in self._requirements):
             return
-        ask_nodes(ray, required, describe_node, Sealed(required))
+        ask_nodes(ray, required, describe_node, Parcel(required))
         self._requirements.append(required)
 
     def require_files(self, paths: Iterable[Path]) -> None:
@@ -203,7 +204,7 @@ class _TaskFlight(Generic[S, J, R]):
     def __init__(self, ray: Any, requirements: tuple[Requirement, ...], shared: S, task: Callable[[S, J], R]) -> None:
         self._ray, self._key, self._flying = ray, uuid4().hex, set[Any]()
         self._remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_job)
-        self._sent = ray.put(Sealed(_Payload(requirements, str(Path.cwd()), shared, task)))
+        self._sent = ray.put(Parcel(_Payload(requirements, shared, task)))
 
     def __enter__(self) -> _TaskFlight[S, J, R]:
         return self
@@ -246,7 +247,7 @@ class _ReplicaFlight(Generic[S, J, R]):
     ) -> None:
         self._ray, self._ahead = ray, ahead
         self._remote = ray.remote(num_cpus=1, num_gpus=int(on_gpu), max_restarts=0)(_Replica)
-        self._sent = ray.put(Sealed(_Payload(requirements, str(Path.cwd()), build, task)))
+        self._sent = ray.put(Parcel(_Payload(requirements, build, task)))
         self._starting: dict[Any, Any] = {}  # the reference that tells when it is built → replica
         self._busy: dict[Any, tuple[Any, _Try[J]]] = {}  # result → replica, job
         self._free = deque[Any]()  # each replica as often as it can take a job
@@ -367,7 +368,6 @@ class _Payload(NamedTuple):
     """What workers get once."""
 
     requirements: tuple[Requirement, ...]
-    folder: str  # the driver's, which relative paths start from
     shared: Any  # what a task is called with before its job, or what builds that
     task: Callable[[Any, Any], Any]
 
@@ -375,17 +375,15 @@ class _Payload(NamedTuple):
 _opened: dict[str, _Payload] = {}  # in a worker: the payload of the jobs it is doing
 
 
-def _open_payload(sent: Sealed[_Payload]) -> _Payload:
+def _open_payload(sent: Parcel[_Payload]) -> _Payload:
     gc.set_threshold(GC_THRESHOLD)
     payload = sent.open()
     for required in payload.requirements:
         required.check()
-    with suppress(OSError):  # a node without that folder needs none of its files
-        os.chdir(payload.folder)
     return payload
 
 
-def _run_job(key: str, sent: Sealed[_Payload], job: Any) -> Any:
+def _run_job(key: str, sent: Parcel[_Payload], job: Any) -> Any:
     if key not in _opened:
         _opened.clear()
         _opened[key] = _open_payload(sent)
@@ -396,7 +394,7 @@ def _run_job(key: str, sent: Sealed[_Payload], job: Any) -> Any:
 class _Replica:
     """An actor that keeps what it was built with."""
 
-    def build(self, sent: Sealed[_Payload]) -> None:
+    def build(self, sent: Parcel[_Payload]) -> None:
         payload = _open_payload(sent)
         self._state, self._task = payload.shared(), payload.task
 

@@ -29,6 +29,8 @@ ORDER = (
         "trust_remote_code",
         "folder",
         "executor",
+        "cluster_nodes",
+        "ray_executor",
         "shared_memory",
     ),
     ("english.inflection", "english.word_lists", "english.foreign"),  # schemas and replies need these
