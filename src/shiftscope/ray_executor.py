@@ -45,6 +45,7 @@ LOOK_SECONDS = 2.0  # between looks at which nodes are there
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else Ray warns of what it will do one day
+    "RAY_BACKEND_LOG_LEVEL": "error",  # what Ray's own processes tell this one's terminal
 }
 
 
@@ -70,6 +71,11 @@ class RayExecutor:
     def gpus(self) -> int:
         return self._count("GPU")
 
+    @property
+    def _room(self) -> int:
+        """How many jobs may be under way: more than there are workers, so that none waits for the next."""
+        return self._most if 0 < self._most < self._count("CPU") else AHEAD * self.workers
+
     def _count(self, resource: str) -> int:
         ray = self._join()
         if time.monotonic() - self._resources[0] > LOOK_SECONDS or not self._resources[1]:
@@ -83,7 +89,7 @@ class RayExecutor:
         left, pending = iter(jobs), deque[Any]()
         with collect_rarely(), _TaskFlight(self._join(), self._list_requirements(), task, call) as flight:
             while True:
-                pending.extend(flight.start(job) for job in islice(left, ahead - len(pending)))
+                pending.extend(flight.start(job) for job in islice(left, min(ahead, self._room) - len(pending)))
                 if not pending:
                     return
                 yield flight.take(pending.popleft())
@@ -103,11 +109,11 @@ class RayExecutor:
     def _map_as_they_come(
         self, shared: S, task: Callable[[S, J], R], jobs: Iterable[J], urgent: deque[J], needs_gpu: Callable[[J], bool]
     ) -> Generator[tuple[J, R], None, None]:
-        """At most `AHEAD` jobs per worker are under way or wait to be taken, so results do not fill the memory."""
+        """Results wait to be taken only as many as there is room for, so they do not fill the memory."""
         left, pending = iter(jobs), dict[Any, J]()
         with collect_rarely(), _TaskFlight(self._join(), self._list_requirements(), shared, task) as flight:
             while True:
-                for job in take_jobs(urgent, left, AHEAD * self.workers - len(pending)):
+                for job in take_jobs(urgent, left, self._room - len(pending)):
                     pending[flight.start(job, on_gpu=needs_gpu(job))] = job
                 if not pending:
                     return
@@ -166,7 +172,7 @@ class RayExecutor:
     def _join(self) -> Any:
         """The package `ray`, once there is a cluster and all its nodes have our package."""
         if self._joined is None:
-            ray = _connect(self._address, self._most)
+            ray = _connect(self._address)
             required = Requirement(describe_package, dict(describe_package()), INSTALL)
             ask_nodes(ray, required, build_package_probe())
             self._requirements.append(required)
@@ -174,24 +180,25 @@ class RayExecutor:
         return self._joined
 
 
-def _connect(address: str, workers: int) -> Any:
-    """Join the cluster at an address, or the one that this machine belongs to, or start one here."""
+def _connect(address: str) -> Any:
+    """Join the cluster at an address, or the one that this machine belongs to; where there is none, start one here."""
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     import ray
 
     if ray.is_initialized():
         return ray
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        ray.init(address=address or "auto", **quiet)
+        ray.init(address or None, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        if address:
-            raise UserError(
-                f"--cluster ray:{address}: no cluster can be joined there ({shorten_error(error)}); make this machine "
-                f"one of its nodes with ray start --address={address}, or start a cluster with ray start --head"
-            ) from None
-        ray.init(address="local", num_cpus=workers or None, include_dashboard=False, **quiet)
+        raise UserError(
+            f"{f'ray:{address}' if address else 'ray'}: that cluster cannot be joined ({shorten_error(error)}); make "
+            f"this machine its node with ray start --address={address or 'ADDRESS'}, and if it asks for a token, "
+            "set RAY_AUTH_MODE=token"
+        ) from None
+    # Ray prints which tasks it does again, on the standard output, where our figures go; there is no option for that.
+    if hasattr(ray._private.worker, "print_to_stdstream"):
+        ray._private.worker.print_to_stdstream = lambda *data, **options: None
     return ray
 
 

@@ -29,9 +29,7 @@ def executor():
     """Two workers of a cluster of its own, in this process."""
     import ray
 
-    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield open_executor(cluster="ray")
+    yield open_executor(2, cluster="ray:local")
     ray.shutdown()
 
 
@@ -54,11 +52,12 @@ def test_jobs_come_back_as_from_local_processes(executor, tmp_path):
         list(executor.map(cluster_tasks.fail, [7], ahead=1))
 
 
-def test_what_dies_with_its_worker_is_done_again(executor, tmp_path):
+def test_what_dies_with_its_worker_is_done_again(executor, tmp_path, capfd):
     task = partial(cluster_tasks.die_once, tmp_path)
     with closing(executor.map(task, range(4), ahead=4)) as found:
         assert list(found) == [0, 1, 2, 3]
     assert (tmp_path / "1").exists()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_replicas_are_built_once_each_and_replaced_when_they_die(executor, tmp_path):
