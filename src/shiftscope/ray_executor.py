@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -41,11 +42,11 @@ from .executor import AHEAD, GC_THRESHOLD, collect_rarely, need_no_gpu, take_job
 J = TypeVar("J")
 R = TypeVar("R")
 S = TypeVar("S")
+REACH_SECONDS = 10.0  # to hear from an address
 LOOK_SECONDS = 2.0  # between looks at which nodes are there
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else Ray warns of what it will do one day
-    "RAY_BACKEND_LOG_LEVEL": "error",  # what Ray's own processes tell this one's terminal
 }
 
 
@@ -189,6 +190,7 @@ def _connect(address: str) -> Any:
     if ray.is_initialized():
         return ray
     try:
+        _reach(address)
         ray.init(address or None, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise UserError(
@@ -200,6 +202,13 @@ def _connect(address: str) -> Any:
     if hasattr(ray._private.worker, "print_to_stdstream"):
         ray._private.worker.print_to_stdstream = lambda *data, **options: None
     return ray
+
+
+def _reach(address: str) -> None:
+    """Whether anybody is there is quickly found out; Ray would try for minutes, and write about it."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=REACH_SECONDS).close()
 
 
 # Jobs under way.

@@ -14,7 +14,7 @@ import pytest
 
 import audit_toys
 import cluster_tasks
-from command import command, here, refused
+from command import command, here, refused, shiftscope
 from shiftscope.errors import UserError
 from shiftscope.executor import open_executor
 from store_toys import content
@@ -100,12 +100,15 @@ def test_no_such_cluster(tmp_path):
     made = ("make", "clevr", "--out", tmp_path / "a", "--cluster")
     assert "expected ray, or ray:ADDRESS" in refused(here(*made, "slurm"))
     assert "expected ray, or ray:ADDRESS" in refused(here(*made, "ray:"))
+    told = refused(shiftscope(*made, "ray:127.0.0.1:1"))
+    assert told.endswith("ray start --address=127.0.0.1:1, and if it asks for a token, set RAY_AUTH_MODE=token")
     assert not (tmp_path / "a").exists()
 
 
 # Chaos: three nodes, of which any but the driver's dies, and the driver too.
 
 ROUNDS = 20
+STORE = 150 << 20  # bytes of a node's object store
 CHAOS = ("--images", "480", "--shard", "12", *DATA)
 
 
@@ -115,10 +118,10 @@ def cluster(tmp_path_factory):
     from ray.cluster_utils import Cluster
 
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-    small = {"num_cpus": 1, "object_store_memory": 150 << 20, "include_dashboard": False}
+    small = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
     made = Cluster(initialize_head=True, head_node_args=small)
     for _ in range(2):
-        made.add_node(num_cpus=1, object_store_memory=150 << 20)
+        made.add_node(num_cpus=1, object_store_memory=STORE)
     made.wait_for_nodes()
     yield made
     made.shutdown()
@@ -158,21 +161,23 @@ def test_the_same_bytes_whatever_dies(cluster, works, tmp_path, seed):
     events = draw.sample(("kill a node", "add a node", "kill the driver"), 3)[: draw.randint(1, 3)]
     start = time.monotonic()
     driver = subprocess.Popen(words, start_new_session=True)
-    for moment, event in zip(moments, events, strict=False):
-        time.sleep(max(0.0, start + moment * seconds - time.monotonic()))
-        if event == "kill a node" and len(cluster.worker_nodes) > 1:
-            cluster.remove_node(
-                draw.choice(sorted(cluster.worker_nodes, key=lambda n: n.node_id)), allow_graceful=False
-            )
-        elif event == "kill the driver":
-            os.killpg(driver.pid, signal.SIGKILL)
-            driver.wait()
-            driver = subprocess.Popen(words, start_new_session=True)
-        else:
-            cluster.add_node(num_cpus=1, object_store_memory=150 << 20)
-    assert driver.wait(timeout=600) == 0, events
+    try:
+        for moment, event in zip(moments, events, strict=False):
+            time.sleep(max(0.0, start + moment * seconds - time.monotonic()))
+            if event == "kill a node" and len(cluster.worker_nodes) > 1:
+                cluster.remove_node(draw.choice(sorted(cluster.worker_nodes, key=id)), allow_graceful=False)
+            elif event == "kill the driver":
+                os.killpg(driver.pid, signal.SIGKILL)
+                driver.wait()
+                driver = subprocess.Popen(words, start_new_session=True)
+            else:
+                cluster.add_node(num_cpus=1, object_store_memory=STORE)
+        assert driver.wait(timeout=600) == 0, events
+    finally:
+        driver.kill()
+        driver.wait()
     assert content(tmp_path / "out") == expected, events
     while len(cluster.worker_nodes) < 2:
-        cluster.add_node(num_cpus=1, object_store_memory=150 << 20)
+        cluster.add_node(num_cpus=1, object_store_memory=STORE)
     while len(cluster.worker_nodes) > 2:
         cluster.remove_node(next(iter(cluster.worker_nodes)))
