@@ -192,7 +192,7 @@ def _connect(address: str) -> Any:
     try:
         _reach(address)
         ray.init(address or None, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except Exception as error:  # of many kinds, bare ones among them
         raise UserError(
             f"{f'ray:{address}' if address else 'ray'}: that cluster cannot be joined ({shorten_error(error)}); make "
             f"this machine its node with ray start --address={address or 'ADDRESS'}, and if it asks for a token, "

@@ -81,6 +81,16 @@ def test_a_node_that_differs_is_refused_by_name_before_any_work(executor, tmp_pa
     assert list(executor.map(cluster_tasks.square, [2], ahead=1)) == [4]
 
 
+def test_a_mixed_cluster_draws_nothing(executor, tmp_path, monkeypatch):
+    from shiftscope.store import manifest
+
+    nodes = dict(manifest.list_versions())
+    monkeypatch.setattr(manifest, "list_versions", lambda: tuple((nodes | {"machine": "pdp11"}).items()))
+    told = refused(here("make", "clevr", "--out", tmp_path / "a", "--images", "12", *DATA, "--cluster", "ray"))
+    assert f"machine is {nodes['machine']}, but pdp11 on this machine; a cluster makes" in told
+    assert not (tmp_path / "a").exists()
+
+
 def test_the_same_bytes_and_responses_as_one_process(executor, tmp_path):
     size = ("--images", "12", "--shard", "2", *DATA)
     assert here("make", "clevr", "--out", tmp_path / "a", "--workers", "1", *size).returncode == 0

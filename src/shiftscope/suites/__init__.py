@@ -31,6 +31,7 @@ from .study import Study, list_studies, load_study
 
 DEVICE = "device"  # in a stored spec: where the pictures were drawn, unless on the CPU
 GPU_PIECE = 32  # images that one process draws together there
+ALIKE = "a cluster makes the bytes of one machine only where nodes are alike: install the same there, or leave it out"
 ON_GPU = (
     "The pictures were drawn on a GPU: scenes, questions, masks and boxes are those that a CPU makes, and so are the "
     "colours, within 1 of 255 in at least 99.9% of the pixels."
@@ -355,9 +356,7 @@ class Suite(Generic[S]):
                 jobs = {split: min(shards, only[split]) for split, shards in jobs.items() if split in only}
             keys = [(split, k) for split, shards in jobs.items() for k in range(shards)]
             counts = {key: n for key in keys if (n := self.count_images(own, *key, ready.inputs))}
-            executor.require_alike(
-                partial(describe_versions, images=self.draws(spec, inputs)), "install the same version on every node"
-            )
+            executor.require_alike(partial(describe_versions, images=self.draws(spec, inputs)), ALIKE)
             executor.require_files(_list_paths(ready.inputs))
             about = self.credit(spec, inputs)
             if device != CPU:
