@@ -97,6 +97,8 @@ def ask_nodes(ray: Any, required: Requirement, probe: Callable[..., Mapping[str,
             there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
             asked[name, node["NodeID"]] = remote.options(scheduling_strategy=there).remote(*args)
+    if not asked:
+        raise UserError("no node of the cluster has a CPU to lend; add one with ray start --address=ADDRESS")
     end = time.monotonic() + ASK_SECONDS
     for (name, number), reference in asked.items():
         try:
