@@ -38,6 +38,7 @@ COLUMNS = ("train groups", "test groups", "imbalanced", "head", "tail (OOD)")
 MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
+from shiftscope.executor import LocalExecutor
 from shiftscope.formats import read_question_table
 from shiftscope.shift.vqa_vs import build_audit_sets
 from shiftscope.shortcuts.audit import audit_shortcuts
@@ -48,7 +49,8 @@ folder = Path(sys.argv[1])
 def now():
     return time.perf_counter(), time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 times = [now()]
-samples = read_question_table(*([folder / f"{n}.json"] for n in ("questions", "annotations", "instances")), workers=2)
+paths = ([folder / f"{n}.json"] for n in ("questions", "annotations", "instances"))
+samples = read_question_table(*paths, executor=LocalExecutor(2))
 times.append(now())
 found = audit_shortcuts(samples)
 times.append(now())

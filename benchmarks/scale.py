@@ -85,13 +85,14 @@ def prepare_execute(size: int, folder: Path) -> Work:
 
 def prepare_audit(size: int, folder: Path) -> Work:
     from benchmarks import audit
+    from shiftscope.executor import LocalExecutor
     from shiftscope.run.audit import AuditFiles, audit_files
 
     audit.SAMPLES, audit.IMAGES = size, max(1, size // 5)
     audit.BOXES = 7 * audit.IMAGES
     audit.write(folder, *audit.make_questions())
     paths = ((folder / f"{name}.json",) for name in ("questions", "annotations", "instances"))
-    return lambda: audit_files(AuditFiles(*paths), folder / "audit", blind=False, workers=2)
+    return lambda: audit_files(AuditFiles(*paths), folder / "audit", blind=False, executor=LocalExecutor(2))
 
 
 def prepare_index(size: int, folder: Path) -> Work:

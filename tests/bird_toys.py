@@ -66,7 +66,7 @@ def make(spec, split, k):
 
 def dataset(folder: Path, called: str, third: str) -> Dataset:
     spec = {"suite": "birds", "called": called, "third": third}
-    return build_dataset(folder, spec, {"train": 1, "test": 1}, make, workers=1)
+    return build_dataset(folder, spec, {"train": 1, "test": 1}, make)
 
 
 class Reader:

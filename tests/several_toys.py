@@ -73,4 +73,4 @@ def make(spec, split, k):
 
 
 def dataset(folder: Path, shards: int = 6) -> Dataset:
-    return build_dataset(folder, SPEC, {"train": shards, "test": shards}, make, workers=1)
+    return build_dataset(folder, SPEC, {"train": shards, "test": shards}, make)

@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from shiftscope import rng
+from shiftscope.executor import LocalExecutor
 from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.scene import Object, Scene
@@ -105,7 +106,8 @@ def content(folder: Path) -> dict[str, bytes]:
 def main() -> None:
     """FOLDER WORKERS [JOBS]: build the toy dataset, and hang on the way."""
     folder, workers, *given = sys.argv[1:]
-    build_dataset(parse_path(folder), SPEC, json.loads(given[0]) if given else JOBS, make_or_hang, workers=int(workers))
+    jobs = json.loads(given[0]) if given else JOBS
+    build_dataset(parse_path(folder), SPEC, jobs, make_or_hang, executor=LocalExecutor(int(workers)))
 
 
 if __name__ == "__main__":

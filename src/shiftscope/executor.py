@@ -1,6 +1,7 @@
-"""Executor: map a task over jobs, in spawned local processes that never outlive their parent.
+"""Executor: map a task over jobs, in spawned local processes that never outlive their parent, or on a cluster.
 
-A worker can have something done by its parent, which alone holds a GPU: `call_in_parent`.
+`open_executor` gives one; the cluster's own is in `ray_executor`. A local worker can have something done by its
+parent, which alone holds a GPU: `call_in_parent`.
 """
 
 import gc
@@ -13,14 +14,15 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import islice
 from multiprocessing.connection import Client, Connection, Listener
-from typing import Any, Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
 from .errors import UserError
 
@@ -32,17 +34,81 @@ AHEAD = 2  # jobs sent to a worker before their turn
 Progress = Callable[[int, int, str], None]  # done, of how many, what was counted
 
 
-class LocalExecutor:
-    """Processes of this machine; one worker is this process itself.
+def need_no_gpu(job: object) -> bool:
+    return False
+
+
+class Executor(Protocol):
+    """Where tasks run: processes of this machine, or a cluster.
 
     What a task returns may not depend on where it runs. Closing a generator of results stops the work.
     """
 
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
+    shares_disk: bool  # whether a task may write files for its caller; else it returns what is to be written
+
+    @property
+    def workers(self) -> int:
+        """How many jobs run at once; on a cluster this changes as nodes come and go."""
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs its machines lend to jobs that need one; a local executor's jobs ask their parent."""
+
+    def limit(self, jobs: int) -> "Executor":
+        """The same for so few jobs: where this process can do them, no other is started."""
 
     def map(self, task: Callable[[J], R], jobs: Iterable[J], ahead: int) -> Generator[R, None, None]:
         """The results in the order of the jobs, at most `ahead` of them started before they are needed."""
+
+    def map_unordered(self, task: Callable[[J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
+        """The results as they come."""
+
+    def map_unordered_with(self, shared: S, task: Callable[[S, J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
+        """The same for a task that takes something large besides its job, which each worker gets once."""
+
+    def map_growing(
+        self, task: Callable[[J], R], jobs: Iterable[J], urgent: deque[J], needs_gpu: Callable[[J], bool] = need_no_gpu
+    ) -> Generator[tuple[J, R], None, None]:
+        """Each job with its result, as they come; what the caller puts into `urgent` meanwhile goes first."""
+
+    def map_replicated(
+        self,
+        build: Callable[[], S],
+        task: Callable[[S, J], R],
+        jobs: Iterable[J],
+        *,
+        on_gpu: bool = False,
+        ahead: int = 1,
+    ) -> Generator[tuple[J, R], None, None]:
+        """Each job with its result, by replicas of something that is costly to build, such as a model.
+
+        There is one per worker, or per GPU, and each has at most `ahead` jobs before their turn.
+        """
+
+    def require_alike(self, describe: Callable[[], Mapping[str, str]], remedy: str) -> None:
+        """Refuse a machine that describes itself otherwise than this one; the remedy ends the sentence."""
+
+    def require_files(self, paths: Iterable[Path]) -> None:
+        """Refuse a machine that does not see these files and folders of this one, or sees others by the same name."""
+
+
+class LocalExecutor:
+    """Processes of this machine; one worker is this process itself."""
+
+    shares_disk = True
+    gpus = 0
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    @property
+    def workers(self) -> int:
+        return self._workers
+
+    def limit(self, jobs: int) -> "LocalExecutor":
+        return LocalExecutor(max(1, jobs)) if jobs < self.workers else self
+
+    def map(self, task: Callable[[J], R], jobs: Iterable[J], ahead: int) -> Generator[R, None, None]:
         if self.workers < 1 or ahead < 1:
             raise UserError(f"{self.workers} workers, {ahead} jobs ahead cannot do any work; give at least 1 of each")
         if self.workers == 1:
@@ -58,11 +124,9 @@ class LocalExecutor:
                 yield pending.popleft().result()
 
     def map_unordered(self, task: Callable[[J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
-        """The results as they come."""
         return self.map_unordered_with(task, operator.call, jobs)
 
     def map_unordered_with(self, shared: S, task: Callable[[S, J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
-        """The same for a task that takes something large besides its job, which each worker gets once."""
         if self.workers < 1:
             raise UserError(f"{self.workers} workers cannot do any work; give at least 1")
         if self.workers == 1 or len(jobs) < 2:
@@ -76,24 +140,14 @@ class LocalExecutor:
             pool.shutdown()
 
     def map_growing(
-        self, task: Callable[[J], R], jobs: Iterable[J], urgent: deque[J]
+        self, task: Callable[[J], R], jobs: Iterable[J], urgent: deque[J], needs_gpu: Callable[[J], bool] = need_no_gpu
     ) -> Generator[tuple[J, R], None, None]:
-        """Each job with its result, as they come; what the caller puts into `urgent` meanwhile goes first."""
         if self.workers < 1:
             raise UserError(f"{self.workers} workers cannot do any work; give at least 1")
         left = iter(jobs)
-
-        def take_jobs(most: int) -> Iterator[J]:
-            while most > 0:
-                try:
-                    yield urgent.popleft() if urgent else next(left)
-                except StopIteration:
-                    return
-                most -= 1
-
         if self.workers == 1:
             while True:
-                one = next(take_jobs(1), None)
+                one = next(take_jobs(urgent, left, 1), None)
                 if one is None:
                     return
                 yield one, task(one)
@@ -101,12 +155,60 @@ class LocalExecutor:
         with collect_rarely(), _open_pool(self.workers, task) as pool:
             while True:
                 with _hold_interrupts():
-                    for job in take_jobs(AHEAD * self.workers - len(pending)):
+                    for job in take_jobs(urgent, left, AHEAD * self.workers - len(pending)):
                         pending[pool.submit(_call_with_shared, operator.call, job)] = job
                 if not pending:
                     return
                 for done in wait(pending, return_when=FIRST_COMPLETED).done:
                     yield pending.pop(done), done.result()
+
+    def map_replicated(
+        self,
+        build: Callable[[], S],
+        task: Callable[[S, J], R],
+        jobs: Iterable[J],
+        *,
+        on_gpu: bool = False,
+        ahead: int = 1,
+    ) -> Generator[tuple[J, R], None, None]:
+        """One replica, in this process: a model uses all of a machine by itself."""
+        replica = build()
+        for job in jobs:
+            yield job, task(replica, job)
+
+    def require_alike(self, describe: Callable[[], Mapping[str, str]], remedy: str) -> None:
+        """There is one machine."""
+
+    def require_files(self, paths: Iterable[Path]) -> None:
+        """There is one machine."""
+
+
+ONE_PROCESS = LocalExecutor(1)
+
+
+def open_executor(workers: int = 0, cluster: str = "") -> Executor:
+    """So many local processes, 0 for one per core; or a cluster's, named as in `ray` or `ray:ADDRESS`.
+
+    A cluster is joined, or started, when it is first needed.
+    """
+    if not cluster:
+        return LocalExecutor(workers or os.cpu_count() or 1)
+    kind, _, address = cluster.partition(":")
+    if kind != "ray" or cluster.endswith(":"):
+        raise UserError(f"--cluster {cluster}: expected ray, or ray:ADDRESS as in ray:10.0.0.5:6379")
+    from .ray_executor import RayExecutor
+
+    return RayExecutor(workers, address)
+
+
+def take_jobs(urgent: deque[J], left: Iterator[J], most: int) -> Iterator[J]:
+    """The next jobs, the urgent ones first."""
+    while most > 0:
+        try:
+            yield urgent.popleft() if urgent else next(left)
+        except StopIteration:
+            return
+        most -= 1
 
 
 @contextmanager

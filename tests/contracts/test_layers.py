@@ -33,6 +33,8 @@ ORDER = (
         "folder",
         "remote_folder",
         "executor",
+        "cluster_nodes",
+        "ray_executor",
         "shared_memory",
     ),
     ("english.inflection", "english.word_lists", "english.foreign"),  # schemas and replies need these

@@ -198,6 +198,7 @@ def tree_to_json(tree: Sequence[TraceLine]) -> list[dict[str, Any]]:
 
 # Options that several verbs share.
 
+Cluster = Annotated[str, typer.Option(help="Work on a Ray cluster: ray (joined or started), or ray:ADDRESS.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ModelName = Annotated[
     str, typer.Option(help="A name, nsvqa:FOLDER, openai:MODEL@URL, hf:ORG/MODEL, predictions:FILE, or module:Class.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..errors import UserError, warn
+from ..executor import open_executor
 from ..registry import RECIPES
 from . import _console as shared
 from ._console import print_json, print_table, shard_bar
@@ -62,6 +62,7 @@ def _audit(
     blind: Annotated[bool, typer.Option(help="Also ask models that see no image or no question.")] = True,
     proportions: Annotated[str, typer.Option(help="Train on these percents of shortcut samples: 0,30,70,100.")] = "",
     recipe: Annotated[Names, typer.Option(help=f"Also make sets by {RECIPE_NAMES}; repeatable.")] = None,
+    cluster: shared.Cluster = "",
     as_json: shared.AsJson = False,
     recipe_settings: Mapping[str, Mapping[str, Any]],
 ) -> None:
@@ -100,7 +101,7 @@ def _audit(
                 folder / REPORT_FILE, made.found, made.blind, made.blends, source=source
             ),
             tell=lambda what, done, total: bar(done, total, what),
-            workers=os.cpu_count() or 1,
+            executor=open_executor(cluster=cluster),
         )
     if as_json:
         print_json(collect_figures(made) | {"out": str(out), "report": str(out / REPORT_FILE)})

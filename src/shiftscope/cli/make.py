@@ -12,9 +12,10 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import UserError
+from ..executor import open_executor
 from ..files import resolve_links
 from ..registry import SUITES
-from ._console import print_json, print_table, shard_bar, track_progress
+from ._console import Cluster, print_json, print_table, shard_bar, track_progress
 from ._plain_options import read_plainly
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ Repair = Annotated[bool, typer.Option("--repair", help="Remake shards whose file
 Device = Annotated[str, typer.Option(help="Where pictures are drawn: cpu, or cuda for a GPU.")]
 COMMON: dict[str, tuple[Any, Any]] = {
     "workers": (Workers, 0),
+    "cluster": (Cluster, ""),
     "repair": (Repair, False),
     "device": (Device, "cpu"),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print JSON.")], False),
@@ -69,6 +71,7 @@ def make_scenes(
     size: Annotated[str, typer.Option(help="Width and height in pixels.")] = "480x320",
     shard: Annotated[int, typer.Option(min=1, help="Images per shard; part of the spec.")] = 250,
     workers: Workers = 0,
+    cluster: Cluster = "",
     repair: Repair = False,
     device: Device = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -80,7 +83,8 @@ def make_scenes(
     suite = load_world_suite(world)
     none = dict.fromkeys(suite.spec.question_fields, 0)
     spec = suite.spec(images=n, seed=seed, size=read_size(size), shard=shard, **none)
-    made = suite.make(spec, out, workers=workers or None, repair=repair, bar=shard_bar, device=device)
+    executor = open_executor(workers, cluster)
+    made = suite.make(spec, out, executor=executor, repair=repair, bar=shard_bar, device=device)
     print_report(describe_splits(made.dataset), as_json)
 
 
@@ -152,8 +156,11 @@ def build_callback(suite: Suite[Any]) -> Callable[..., None]:
     """A function whose parameters are the options."""
     options = suite.spec.list_options() | suite.options
 
-    def callback(out: Path, workers: int, repair: bool, device: str, as_json: bool, **given: Any) -> None:
-        made = suite.run(given, out, workers=workers or None, repair=repair, bar=shard_bar, device=device)
+    def callback(
+        out: Path, workers: int, repair: bool, device: str, as_json: bool, cluster: str = "", **given: Any
+    ) -> None:
+        executor = open_executor(workers, cluster)
+        made = suite.run(given, out, executor=executor, repair=repair, bar=shard_bar, device=device)
         for report in made:
             print_report(report, as_json)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import UserError, warn
+from ..executor import open_executor
 from ..records import canonical_json
 from . import _console as shared
 from ._console import print_json, print_table, shard_bar
@@ -94,6 +95,7 @@ def command(
         int, typer.Option(min=0, help="Replies that the rules read which the judge reads too, to show the agreement.")
     ] = 50,
     judge_price: Annotated[str, typer.Option(help="The judge's price, as --price.")] = "",
+    cluster: shared.Cluster = "",
     as_json: shared.AsJson = False,
 ) -> None:
     """Ask a model the questions of a dataset and keep every response; the same command again resumes."""
@@ -134,6 +136,7 @@ def command(
         key_env=key_env,
     )
     refuse_cache_conflict(cache, no_cache)
+    executor = open_executor(cluster=cluster)
     conditions = read_conditions(condition or ["as_is"])
     with shard_bar(f"making {data}") as making:
         folder = resolve_data(data, making)
@@ -171,6 +174,7 @@ def command(
             out,
             cache=cache,
             use_cache=not no_cache,
+            executor=executor,
             tell=lambda done, total: tell(done, total, ""),
             warn=warn,
             count=lambda new, before: counts.append((new, before)),

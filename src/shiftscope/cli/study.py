@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import UserError, warn
+from ..executor import ONE_PROCESS, open_executor
 from ..registry import STUDIES
+from . import _console as shared
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def command(
     minutes: Annotated[float | None, typer.Option(help="End a piece by then; the same command resumes.")] = None,
     runs: Annotated[bool, typer.Option("--runs", help="Write every entry as a run; scale small always does.")] = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
+    cluster: shared.Cluster = "",
     tables: Annotated[bool, typer.Option("--tables", help="Train nothing: print tables of stored entries.")] = False,
     page: Annotated[Path | None, typer.Option(help="With --tables: write them to this file, as Markdown.")] = None,
     data_version: Annotated[
@@ -92,6 +95,7 @@ def command(
             splits=_parse_names(splits),
             device=device,
             workers=workers or os.cpu_count() or 1,
+            executor=open_executor(cluster=cluster) if cluster else ONE_PROCESS,
             minutes=minutes,
             runs=runs,
             command=shlex.join(["shiftscope", *sys.argv[1:]]),

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import UserError, warn
+from ..executor import open_executor
 from ..registry import GENERALIZATION_TESTS
 from ..url_path import parse_path
 from . import _console as shared
@@ -139,6 +140,7 @@ def run_test(
     device: shared.Device = "auto",
     trust_remote_code: shared.TrustRemoteCode = False,
     seed: shared.Seed = 0,
+    cluster: shared.Cluster = "",
     as_json: shared.AsJson = False,
 ) -> None:
     """Run a test and print its table; without --out it goes to `test-NAME` here."""
@@ -147,6 +149,7 @@ def run_test(
     from ..run.test import test as run_generalization_test
 
     refuse_cache_conflict(cache, no_cache)
+    executor = open_executor(cluster=cluster)
     folder = parse_path(_resolve_data(data))
     model_options = ModelOptions(
         seed=seed,
@@ -169,6 +172,7 @@ def run_test(
             options,
             cache=cache,
             use_cache=not no_cache,
+            executor=executor,
             tell=lambda test_set, done, total: progress(done, total, test_set),
             warn=warn,
         )

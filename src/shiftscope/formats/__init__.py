@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import json_files as _json
 from ..errors import UserError
-from ..executor import LocalExecutor, collect_rarely
+from ..executor import ONE_PROCESS, Executor, collect_rarely
 from ..question import Question
 from ..question_table import ImageContents, QuestionTable, add_objects, collect_objects
 from ..registry import FORMATS
@@ -57,12 +57,12 @@ def read_question_table(
     annotations: Sequence[Path] = (),
     objects: Sequence[Path] = (),
     splits: Sequence[str] = (),
-    workers: int = 1,
+    executor: Executor = ONE_PROCESS,
 ) -> QuestionTable:
     """The answered questions of files in columns, with the objects of their images; several files are merged.
 
-    `splits` names the split of each questions file. With several workers, large files of objects are read in a process
-    of their own meanwhile.
+    `splits` names the split of each questions file. With several workers, large files of objects are read by them
+    meanwhile.
     """
     if not questions:
         raise UserError("no questions file is given")
@@ -78,9 +78,11 @@ def read_question_table(
             "(only GQA's questions hold their answers)"
         )
     large = sum(path.stat().st_size for path in objects if path.is_file()) >= LARGE_BYTES
-    aside = LocalExecutor(2 if workers > 1 and large else 1)
+    apart = bool(objects) and (not executor.shares_disk or (large and executor.workers > 1))
+    if apart:
+        executor.require_files(objects)
     with collect_rarely(), ThreadPoolExecutor(1) as thread:  # millions of values, none of them in a cycle
-        contents = thread.submit(list, aside.map(read_objects, objects, 1)) if aside.workers > 1 else None
+        contents = thread.submit(list, executor.map(read_objects, objects, len(objects))) if apart else None
         table: QuestionTable = fits[0].read_question_table(questions, annotations, splits)
         if not objects:
             return table

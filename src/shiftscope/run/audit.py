@@ -15,6 +15,7 @@ import numpy as np
 
 from ..columns import Column
 from ..errors import UserError, unknown
+from ..executor import ONE_PROCESS, Executor
 from ..files import encode_utf8
 from ..folder import lock_folder, open_folder
 from ..formats import read_question_table
@@ -218,12 +219,12 @@ def audit_files(
     recipes: Mapping[str, RecipeOptions] | None = None,
     also: Also = lambda folder, made: None,
     tell: Tell = lambda what, done, total: None,
-    workers: int = 1,
+    executor: Executor = ONE_PROCESS,
 ) -> AuditResult:
     """Read, label, measure and write; an earlier audit in the folder is replaced at the end, all at once.
 
     `recipes` names shifts that part the samples in further ways, with their settings. With several workers, large
-    files of objects are read in a process of their own.
+    files of objects are read by them.
     """
     folders = (*SET_FOLDERS, *(RECIPES.load(name).FOLDER for name in RECIPES.names()))
     refuse_folder(out, files.paths, folders)
@@ -237,7 +238,7 @@ def audit_files(
         tell("reading", 0, 0)
         if files.dataset is None:
             paths = files.questions, files.annotations, files.objects
-            samples = read_question_table(*paths, files.splits, workers)
+            samples = read_question_table(*paths, files.splits, executor)
         elif files.questions:
             raise UserError("give a dataset's folder or --questions, not both")
         else:

@@ -14,8 +14,9 @@ from typing import Any
 
 from .. import model as model_api
 from ..errors import UserError, unknown
+from ..executor import ONE_PROCESS, Executor
 from ..files import find_cache_folder
-from ..model import Model, ModelError, ModelOptions, ModelSetting, Response, ServedModel, predict_checked
+from ..model import Model, ModelError, ModelOptions, ModelSetting, Response, ServedModel
 from ..prompt import join_action
 from ..question import Question
 from ..questions.answer_space import infer_expected
@@ -32,6 +33,7 @@ from .concurrent_calls import Responses, stream_responses
 from .conditions import EvalExample
 from .consistency import RunPictures, require_one_server, warn_of_fingerprints
 from .judge import Judge, judge_replies
+from .model_replicas import PromptBatch, can_replicate, predict_batch, predict_on_replicas
 from .prompt_options import ASKED_ONCE, PromptOptions, SentImages
 from .question_source import QuestionSource, SplitPrompts, open_source
 from .replies import combine_replies
@@ -130,6 +132,7 @@ def evaluate(
     *,
     cache: Path | None = None,
     use_cache: bool = True,
+    executor: Executor = ONE_PROCESS,
     tell: Tell = lambda done, total: None,
     warn: Warn = lambda sentence: None,
     count: Tell = lambda new, before: None,
@@ -137,7 +140,8 @@ def evaluate(
     """Run it; the same call again resumes, and repeats what failed.
 
     `count` is called at the end with how many rows are new, and how many were there before. Responses of
-    endpoints are kept in `cache`, else in the user's; without `use_cache` none is read or kept.
+    endpoints are kept in `cache`, else in the user's; without `use_cache` none is read or kept. On a cluster each CPU
+    or GPU has a replica of the model.
     """
     refuse_foreign_run_folder(out)
     source = open_source(run.data, run.images)
@@ -197,7 +201,10 @@ def evaluate(
             items = sent.note(items)
             writer.describe_images = sent.to_json
         try:
-            responses = _predict(model, items, run.model, reads)
+            if can_replicate(model, executor):
+                responses = predict_on_replicas(run, _iter_batches(model, items, run.model, reads), executor)
+            else:
+                responses = _predict(model, items, run.model, reads)
             total = pictures.count_prompts(len(ids), len(run.conditions))
             if run.conditions_part is not None:
                 spared = len(ids) - len(run.conditions_part.ids)
@@ -339,15 +346,13 @@ def _predict(model: Any, items: Iterator[EvalExample], name: str, reads: frozens
     if hasattr(model, "ask"):
         yield from stream_responses(model, items, reads)
         return
+    for batch in _iter_batches(model, items, name, reads):
+        yield from zip(batch.items, predict_batch((model, name), batch), strict=True)
+
+
+def _iter_batches(model: Any, items: Iterator[EvalExample], name: str, reads: frozenset[str]) -> Iterator[PromptBatch]:
     size = getattr(model, "batch", BATCH)
     if type(size) is not int or size < 1:
         raise UserError(f"model {name!r}: batch must be a whole number from 1 up, not {size!r}")
     while block := list(islice(items, size)):
-        prompts = [item.prompt.restrict(reads) for item in block]
-        if hasattr(model, "ready"):
-            model.ready(prompts)
-        start = time.perf_counter()
-        responses = predict_checked(model, prompts, name)
-        each = (time.perf_counter() - start) / len(block)
-        for item, response in zip(block, responses, strict=True):
-            yield item, replace(response, seconds=each) if response.seconds is None else response
+        yield PromptBatch(block, [item.prompt.restrict(reads) for item in block])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from ..executor import ONE_PROCESS, Executor
 from ..files import encode_utf8, write_whole
 from ..folder import lock_folder
 from ..json_files import load_json
@@ -80,6 +81,7 @@ def test(
     *,
     cache: Path | None = None,
     use_cache: bool = True,
+    executor: Executor = ONE_PROCESS,
     tell: Tell = lambda test_set, done, total: None,
     warn: Warn = lambda sentence: None,
 ) -> GeneralizationOutcome:
@@ -105,7 +107,7 @@ def test(
         }
         _refuse_other_runs(out, plan)
         _check_models(plan, run, warn)
-        evaluate_options = {"cache": cache, "use_cache": use_cache, "warn": warn}
+        evaluate_options = {"cache": cache, "use_cache": use_cache, "executor": executor, "warn": warn}
         runs = {
             test_set.name: _run_test_set(test_set, run, out, {"test": name, **spec}, tell, evaluate_options)
             for test_set in plan.test_sets

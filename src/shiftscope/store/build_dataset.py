@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UserError
-from ..executor import LocalExecutor, Progress
+from ..executor import ONE_PROCESS, Executor, Progress
 from ..files import remove_partial_files
 from ..folder import lock_folder, open_folder, refuse_foreign_files
 from ..question import Question
@@ -17,7 +17,7 @@ from . import manifest as manifests
 from .dataset import CardSection, Dataset
 from .image import StoredImage
 from .manifest import DEFAULT_INFO, JOURNAL_FILE, MANIFEST_FILE, DatasetInfo, Manifest, read_manifest, write_manifest
-from .shard import DamagedFile, Shard, SharedImages, write_shard
+from .shard import DamagedFile, EncodedShard, Shard, SharedImages, encode_shard, store_shard
 
 ShardRecords = tuple[Sequence[StoredImage] | SharedImages, Sequence[Question]]
 MakeShard = Callable[
@@ -28,6 +28,7 @@ ShardKey = tuple[str, int]  # split, index
 
 PIECE = 8  # images that are made together on a CPU
 FEW = 16  # images that are made sooner than another process starts
+PIECED = 2  # shards per worker of a cluster, the last ones, that are made in pieces; those before go as a whole
 
 WORK_FOLDER = ".work"  # a hidden folder, beside what is built, of what is needed to build it
 _SPLIT_NAME = re.compile(r"\w+(\.\w+)*")  # what Hugging Face takes as the name of a split
@@ -48,19 +49,21 @@ def build_dataset(
     counts: Mapping[ShardKey, int] | None = None,
     make_images: MakeImages | None = None,
     piece: int = PIECE,
-    workers: int = 1,
+    on_gpu: bool = False,
+    executor: Executor = ONE_PROCESS,
     repair: bool = False,
     progress: Progress | None = None,
     about: DatasetInfo = DEFAULT_INFO,
     section: CardSection | None = None,
     held: bool = False,
 ) -> Dataset:
-    """Make the dataset, or what is missing of it; the bytes do not depend on `workers`.
+    """Make the dataset, or what is missing of it; the bytes do not depend on the executor.
 
     `jobs` says how many shards each split has. `make_shard(spec, split, k)` must be a function at the top
     level of a module and depend on nothing else. `spec` is plain JSON data. Where `counts` tells how many images
     a shard has, `make_images` makes them a few at a time, in any process, and `make_shard` gets them besides.
-    `section` writes a section of the card. `held`: the caller holds the folder already.
+    `on_gpu`: that needs a GPU of the cluster. `section` writes a section of the card. `held`: the caller holds the
+    folder already.
     """
     plan = Manifest(dict(spec), tuple(jobs.items()), manifests.list_versions(), about)
     for split, count in plan.plan:
@@ -74,8 +77,9 @@ def build_dataset(
     with nullcontext() if held else lock_folder(folder):
         refuse_foreign_folder(folder)
         try:
-            work = _ShardWork(folder, plan.spec, make_shard, make_images, counts or {}, piece)
-            dataset, changed = _build_missing(work, plan, workers, repair, progress)
+            rest = counts or {}, piece, on_gpu, executor.shares_disk
+            work = _ShardWork(folder, plan.spec, make_shard, make_images, *rest)
+            dataset, changed = _build_missing(work, plan, executor, repair, progress)
             if changed or not (folder / "README.md").is_file():
                 from .card import write_card
 
@@ -110,14 +114,19 @@ class _ShardWork:
     make_images: MakeImages | None
     counts: Mapping[ShardKey, int]
     piece: int
+    on_gpu: bool
+    writes: bool  # else the shard goes to the process that began it all, which writes it
 
-    def __call__(self, job: _ShardJob) -> Shard | Sequence[StoredImage]:
+    def __call__(self, job: _ShardJob) -> Shard | EncodedShard | Sequence[StoredImage]:
         if job.places is not None:
             assert self.make_images is not None
             return self.make_images(self.spec, *job.key, job.places)
-        made = (job.images,) if job.key in self.counts else ()
-        images, questions = self.make_shard(self.spec, *job.key, *made)
-        return write_shard(self.folder, *job.key, images, questions, job.before)
+        made = (job.images,) if job.images else ()
+        encoded = encode_shard(*job.key, *self.make_shard(self.spec, *job.key, *made))
+        return store_shard(self.folder, encoded, job.before) if self.writes else encoded
+
+    def needs_gpu(self, job: _ShardJob) -> bool:
+        return self.on_gpu and not job.images
 
     def weigh(self, key: ShardKey) -> int:
         """How much a shard adds to the progress: its images, where they are counted."""
@@ -125,7 +134,7 @@ class _ShardWork:
 
 
 def _build_missing(
-    work: _ShardWork, plan: Manifest, workers: int, repair: bool, progress: Progress | None
+    work: _ShardWork, plan: Manifest, executor: Executor, repair: bool, progress: Progress | None
 ) -> tuple[Dataset, bool]:
     """The dataset with all its shards, and whether its card and manifest are to be written anew."""
     folder = work.folder
@@ -150,7 +159,7 @@ def _build_missing(
             progress(done, steps, f"{images:,} images, {questions:,} questions")
 
     report_progress()
-    with closing(_make_shards(work, todo, known, workers)) as made:
+    with closing(_make_shards(work, todo, known, executor)) as made:
         for shard, waiting in made:
             if shard is not None:
                 manifests.append_shard(folder, shard)
@@ -161,16 +170,21 @@ def _build_missing(
 
 
 def _make_shards(
-    work: _ShardWork, todo: Sequence[ShardKey], known: Mapping[ShardKey, Shard], workers: int
+    work: _ShardWork, todo: Sequence[ShardKey], known: Mapping[ShardKey, Shard], executor: Executor
 ) -> Generator[tuple[Shard | None, int], None, None]:
     """Each finished shard, or None for some images of one; and how many images wait for the rest of their shard."""
     waiting: dict[ShardKey, dict[int, Sequence[StoredImage]]] = {}  # by the place of the first
     urgent: deque[_ShardJob] = deque()
-    counts = [work.counts.get(key) for key in todo]
-    if None not in counts and sum(count or 0 for count in counts) <= FEW:
-        workers = 1
-    with closing(LocalExecutor(workers).map_growing(work, _list_jobs(work, todo, known), urgent)) as made:
+    counts, whole = [work.counts.get(key) for key in todo], 0
+    if not executor.shares_disk:  # a piece travels to the driver and back, a shard only once
+        whole = 0 if work.on_gpu or not todo else max(0, len(todo) - PIECED * executor.workers)
+    elif None not in counts and sum(count or 0 for count in counts) <= FEW:
+        executor = executor.limit(1)
+    jobs = _list_jobs(work, todo, known, whole)
+    with closing(executor.map_growing(work, jobs, urgent, work.needs_gpu)) as made:
         for job, result in made:
+            if isinstance(result, EncodedShard):
+                result = store_shard(work.folder, result, job.before)
             if isinstance(result, Shard):
                 waiting.pop(job.key, None)
                 yield result, _count_waiting(waiting)
@@ -188,10 +202,13 @@ def _count_waiting(waiting: Mapping[ShardKey, Mapping[int, Sequence[StoredImage]
     return sum(len(some) for pieces in waiting.values() for some in pieces.values())
 
 
-def _list_jobs(work: _ShardWork, todo: Sequence[ShardKey], known: Mapping[ShardKey, Shard]) -> Iterator[_ShardJob]:
-    for key in todo:
+def _list_jobs(
+    work: _ShardWork, todo: Sequence[ShardKey], known: Mapping[ShardKey, Shard], whole: int
+) -> Iterator[_ShardJob]:
+    """The first `whole` shards as a job each, and those that follow in pieces."""
+    for k, key in enumerate(todo):
         count = work.counts.get(key)
-        if not count:
+        if not count or k < whole:
             yield _ShardJob(key, before=known.get(key))
             continue
         for first in range(0, count, work.piece):

@@ -108,6 +108,12 @@ def list_versions() -> tuple[tuple[str, str], ...]:
     return (*found, ("png", load_deflate()[0]))
 
 
+def describe_versions(*, images: bool) -> dict[str, str]:
+    """The same for machines that work together; without images, only what Parquet files depend on."""
+    found = dict(list_versions())
+    return found if images else {name: found[name] for name in ("shiftscope", "pyarrow") if name in found}
+
+
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     text = json.dumps(manifest.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
     open_folder(folder).write_whole(MANIFEST_FILE, encode_utf8(f"{text}\n"))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from ..errors import UserError
 from ..files import digest_of, file_digest, open_arrow_file
@@ -106,6 +106,14 @@ class SharedImages:
     file: ShardFile
 
 
+class EncodedShard(NamedTuple):
+    """A shard whose files are still to be written."""
+
+    shard: Shard
+    contents: Mapping[str, Any]  # bytes by path
+    shared: SharedImages | None = None  # where another dataset has the images already
+
+
 def write_shard(
     folder: Path,
     split: str,
@@ -118,13 +126,18 @@ def write_shard(
 
     A shard that differs from the one made `before` is refused, and no file is touched.
     """
+    return store_shard(folder, encode_shard(split, index, images, questions), before)
+
+
+def encode_shard(
+    split: str, index: int, images: Sequence[StoredImage] | SharedImages, questions: Sequence[Question]
+) -> EncodedShard:
+    """The files of a shard, in memory."""
     _refuse_repeated_ids([q.id for q in questions], f"question of shard {index} of {split}")
     name = f"{split}/{index:05d}.parquet"
     image_file = question_file = None
     contents: dict[str, Any] = {}  # by path
     if isinstance(images, SharedImages):
-        if not images.file.is_whole(images.folder):
-            raise UserError(f"{images.folder / images.file.path} is not what was written there; {REPAIR_HINT}")
         image_file = replace(images.file, path=f"images/{name}")
     elif images:
         _refuse_repeated_ids([i.id for i in images], f"image of shard {index} of {split}")
@@ -134,15 +147,23 @@ def write_shard(
     if questions:
         table = build_question_table(questions)
         question_file = _encode_parquet(f"questions/{name}", table, QUESTIONS_IN_GROUP, contents)
-    shard = Shard(split, index, image_file, question_file)
+    shared = images if isinstance(images, SharedImages) else None
+    return EncodedShard(Shard(split, index, image_file, question_file), contents, shared)
+
+
+def store_shard(folder: Path, encoded: EncodedShard, before: Shard | None = None) -> Shard:
+    """Write the files of a shard, unless another was made before."""
+    shard, contents, shared = encoded
+    if shared is not None and not shared.file.is_whole(shared.folder):
+        raise UserError(f"{shared.folder / shared.file.path} is not what was written there; {REPAIR_HINT}")
     if before is not None and before != shard:
         raise UserError(
-            f"{folder}: shard {index} of {split} came out differently than the first time, so nothing was "
+            f"{folder}: shard {shard.index} of {shard.split} came out differently than the first time, so nothing was "
             "changed; it is not a function of its spec: make the dataset in another folder and report this"
         )
     files = open_folder(folder)
-    if isinstance(images, SharedImages):
-        files.adopt(images.folder / images.file.path, f"images/{name}")
+    if shared is not None and shard.images is not None:
+        files.adopt(shared.folder / shared.file.path, shard.images.path)
     for path, data in contents.items():
         files.write_whole(path, data)
     return shard

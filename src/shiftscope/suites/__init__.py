@@ -4,17 +4,16 @@ A suite's `suite.py` holds a `Suite` named SUITE. Its spec is a frozen record: t
 manifest and, where they have an `option`, the options of `shiftscope make SUITE`.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from ..errors import UserError, unknown
-from ..executor import Progress
+from ..executor import Executor, Progress, open_executor
 from ..files import digest_of, file_digest
 from ..folder import lock_folder
 from ..geometry.camera import SIZE, read_size
@@ -25,13 +24,14 @@ from ..scene import Scene
 from ..store.build_dataset import PIECE, ShardRecords, build_dataset, refuse_foreign_folder
 from ..store.dataset import Dataset
 from ..store.image import StoredImage
-from ..store.manifest import DatasetInfo, MakeCommand, format_size_option, read_manifest
+from ..store.manifest import DatasetInfo, MakeCommand, describe_versions, format_size_option, read_manifest
 from ..store.shard import SharedImages
 from ..world import Sampling, finish_scenes
 from .study import Study, list_studies, load_study
 
 DEVICE = "device"  # in a stored spec: where the pictures were drawn, unless on the CPU
 GPU_PIECE = 32  # images that one process draws together there
+ALIKE = "a cluster makes the bytes of one machine only where nodes are alike: install the same there, or leave it out"
 ON_GPU = (
     "The pictures were drawn on a GPU: scenes, questions, masks and boxes are those that a CPU makes, and so are the "
     "colours, within 1 of 255 in at least 99.9% of the pixels."
@@ -311,7 +311,7 @@ class Suite(Generic[S]):
         return self.about
 
     def prepare(
-        self, spec: S, out: Path, inputs: Any, workers: int, bar: ProgressBar
+        self, spec: S, out: Path, inputs: Any, executor: Executor, bar: ProgressBar
     ) -> AbstractContextManager[PreparedInputs]:
         """The passes over all inputs before any shard, and what remains to do after the last one."""
         return nullcontext(PreparedInputs(spec.spec(), spec.jobs(), inputs))
@@ -323,12 +323,13 @@ class Suite(Generic[S]):
         inputs: Any = None,
         *,
         workers: int | None = None,
+        executor: Executor | None = None,
         repair: bool = False,
         bar: ProgressBar = show_no_bar,
         device: str = CPU,
         only: Mapping[str, int] | None = None,
     ) -> MadeDataset:
-        """Make the dataset, or what is missing of it; the same for any `workers`.
+        """Make the dataset, or what is missing of it; the same for any `executor`, else for any `workers` here.
 
         `only` says of which splits it has shards, and how many; these are the same as in the whole. On a GPU pictures
         have slightly other colours, so the stored spec tells of it.
@@ -337,13 +338,16 @@ class Suite(Generic[S]):
         if device != CPU:
             if not self.draws(spec, inputs):
                 raise UserError("no pictures are drawn here; omit --device")
-            open_renderer(device)  # refuses one that is not there
+            if executor is None or executor.shares_disk:
+                open_renderer(device)  # refuses one that is not there
+            elif not executor.gpus:
+                raise UserError("no node of the cluster has a GPU; omit --device")
         if not out.exists():
             self.check(spec, inputs)
-        many = workers or os.cpu_count() or 1
+        executor = executor or open_executor(workers or 0)
         with (
             lock_folder(out),
-            self.prepare(spec, out, inputs, many, bar) as ready,
+            self.prepare(spec, out, inputs, executor, bar) as ready,
             bar(self.label(spec, inputs)) as progress,
         ):
             own = self.spec.of(ready.spec)
@@ -352,6 +356,8 @@ class Suite(Generic[S]):
                 jobs = {split: min(shards, only[split]) for split, shards in jobs.items() if split in only}
             keys = [(split, k) for split, shards in jobs.items() for k in range(shards)]
             counts = {key: n for key in keys if (n := self.count_images(own, *key, ready.inputs))}
+            executor.require_alike(partial(describe_versions, images=self.draws(spec, inputs)), ALIKE)
+            executor.require_files(_list_paths(ready.inputs))
             about = self.credit(spec, inputs)
             if device != CPU:
                 about = replace(about, summary=f"{about.summary} {ON_GPU}")
@@ -363,7 +369,8 @@ class Suite(Generic[S]):
                 counts=counts,
                 make_images=partial(self.make_images, inputs=ready.inputs),
                 piece=PIECE if device == CPU else GPU_PIECE,
-                workers=many,
+                on_gpu=device != CPU,
+                executor=executor,
                 repair=repair,
                 progress=progress,
                 about=about,
@@ -387,11 +394,11 @@ class Suite(Generic[S]):
         return self.spec(**self.spec.parse_options(given)), None
 
     def run(
-        self, given: Mapping[str, Any], out: Path, *, workers: int | None, repair: bool, bar: ProgressBar, device: str
+        self, given: Mapping[str, Any], out: Path, *, executor: Executor, repair: bool, bar: ProgressBar, device: str
     ) -> Iterator[MakeReport]:
         """Do what `shiftscope make SUITE` was asked for."""
         spec, inputs = self.read_options(given)
-        yield self.describe(self.make(spec, out, inputs, workers=workers, repair=repair, bar=bar, device=device))
+        yield self.describe(self.make(spec, out, inputs, executor=executor, repair=repair, bar=bar, device=device))
 
     def describe(self, made: MadeDataset) -> MakeReport:
         return describe_splits(made.dataset)
@@ -430,6 +437,18 @@ class Suite(Generic[S]):
     def write_gallery_page(self, data: Path, out: Path, seed: int, source: str) -> Path:
         """A page of questions drawn from a dataset; `source` says what its graphs are."""
         raise NotImplementedError
+
+
+def _list_paths(value: Any) -> Iterator[Path]:
+    """The files and folders that inputs name."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _list_paths(one)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for part in fields(value):
+            yield from _list_paths(getattr(value, part.name))
 
 
 def load_suite(name: str) -> Suite[Any]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import rng
 from ..errors import UserError
-from ..executor import LocalExecutor, Progress
+from ..executor import Executor, Progress
 from ..files import write_whole
 from ..scene import Scene
 from ..scene_graph.extract import normalize_scene
@@ -118,11 +118,11 @@ def write_graphs(lines: Iterable[SplitScene], folder: Path, about: Mapping[str, 
     write_whole(folder / "about.json", json.dumps(dict(about)).encode(), durable=False)
 
 
-def index_graphs(folder: Path, keep_spatial: bool, workers: int) -> None:
+def index_graphs(folder: Path, keep_spatial: bool, executor: Executor) -> None:
     """Index what was laid out, split by split; the stage is done then."""
     splits = [split for split in SPLITS if len(SplitGraphs(folder, split))]
     task = partial(_index_split, folder, keep_spatial)
-    with closing(LocalExecutor(min(workers, max(len(splits), 1))).map_unordered(task, splits)) as indexed:
+    with closing(executor.map_unordered(task, splits)) as indexed:
         deque(indexed, maxlen=0)
     write_whole(folder / DONE, b"{}")
 
@@ -201,7 +201,7 @@ def _assign_split(named: str, picture: str, share: int, held_out: bool, others_h
 
 
 def sample_world_graphs(
-    scene: Callable[[str, int], Scene], counts: Mapping[str, int], workers: int, tell: Progress
+    scene: Callable[[str, int], Scene], counts: Mapping[str, int], executor: Executor, tell: Progress
 ) -> Iterator[SplitScene]:
     """New scenes; `scene(split, i)` makes one and is a function at the top level of a module."""
     jobs = [
@@ -210,7 +210,7 @@ def sample_world_graphs(
         for first in range(0, count, TOGETHER)
     ]
     done, total = 0, sum(counts.values())
-    made = LocalExecutor(min(workers, len(jobs))).map(partial(_sample_block, scene), jobs, ahead=4 * workers)
+    made = executor.limit(len(jobs)).map(partial(_sample_block, scene), jobs, ahead=4 * executor.workers)
     with closing(made):
         for (split, _, _), scenes in zip(jobs, made, strict=True):
             done += len(scenes)

@@ -8,6 +8,7 @@ import pytest
 
 import audit_toys
 from shiftscope.errors import UserError
+from shiftscope.executor import LocalExecutor
 from shiftscope.formats import read_question_table as read_vqa
 from shiftscope.formats.gqa import read_question_table as read_gqa
 from shiftscope.question_table import Remark
@@ -370,9 +371,9 @@ def test_large_files_of_objects_are_read_in_a_process_of_their_own(files, monkey
     questions = files("q.json", {"questions": [asked(9, image=3), asked(2)]})
     annotations = files("a.json", {"annotations": [told(9, image=3), told(2)]})
     monkeypatch.setattr("shiftscope.formats.LARGE_BYTES", 0)
-    alone, aside = (read_vqa([questions], [annotations], [objects], workers=workers) for workers in (1, 2))
+    alone, aside = (read_vqa([questions], [annotations], [objects], executor=LocalExecutor(k)) for k in (1, 2))
     assert alone.objects.kinds == aside.objects.kinds == ("dog",)
     assert aside.objects.at.tolist() == alone.objects.at.tolist() == [0, 1, 2]
     objects.write_text("{")
     with pytest.raises(UserError, match=r"o\.json"):
-        read_vqa([questions], [annotations], [objects], workers=2)
+        read_vqa([questions], [annotations], [objects], executor=LocalExecutor(2))

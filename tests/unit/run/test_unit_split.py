@@ -173,7 +173,7 @@ def stored(tmp_path_factory):
     """A dataset with a split to develop on, and one to test on."""
     splits = {"train": 2, "val": 1, "test": 1}
     return build_dataset(
-        tmp_path_factory.mktemp("stored") / "data", several_toys.SPEC, splits, several_toys.make, workers=1
+        tmp_path_factory.mktemp("stored") / "data", several_toys.SPEC, splits, several_toys.make
     ).folder
 
 

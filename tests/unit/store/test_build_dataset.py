@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiftscope.errors import UserError
+from shiftscope.executor import LocalExecutor
 from shiftscope.folder import lock_folder
 from shiftscope.store import manifest as manifests
 from shiftscope.store.build_dataset import BuildStopped, build_dataset
@@ -70,7 +71,7 @@ COUNTS = {(split, k): 3 for split, shards in JOBS.items() for k in range(shards)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_images_of_a_shard_are_made_in_any_process(undisturbed, tmp_path, workers):
     seen = []
-    how = {"counts": COUNTS, "make_images": make_images, "piece": 2, "workers": workers}
+    how = {"counts": COUNTS, "make_images": make_images, "piece": 2, "executor": LocalExecutor(workers)}
     build_dataset(tmp_path, SPEC, JOBS, make_from_images, progress=lambda *told: seen.append(told), **how)
     assert content(tmp_path) == content(undisturbed)
     done = [told[0] for told in seen]
@@ -219,4 +220,4 @@ def test_a_bad_plan_is_refused(tmp_path, jobs, why):
     with pytest.raises(UserError, match=why):
         build_dataset(tmp_path, SPEC, jobs, make)
     with pytest.raises(UserError, match="give at least 1"):
-        build_dataset(tmp_path, SPEC, JOBS, make, workers=0)
+        build_dataset(tmp_path, SPEC, JOBS, make, executor=LocalExecutor(0))

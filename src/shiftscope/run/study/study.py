@@ -41,6 +41,7 @@ from .entry_store import EntryStore, build_transfer_matrix, hash_train_data
 from .evaluation import adapt_model, diagnose_models, evaluate_testset, write_run_folders
 from .part_training import find_finished, make_training_data, train_part
 from .prefetch import prefetch
+from .spread_training import spread_training
 from .study_spec import StudySpec
 from .test_sets import TEST, StudyTestSet, StudyTestSets
 
@@ -126,6 +127,8 @@ class _StudyRun:
         jobs = list(self._list_jobs())
         # One part may be needed by several jobs: it is trained with the first.
         parts = [part for job in jobs for part in job.parts]
+        if not self.spec.executor.shares_disk and not self._train_on_cluster(list(dict.fromkeys(parts))):
+            return
         data_makers = [partial(self._make_training_data, part, parts.index(part) == k) for k, part in enumerate(parts)]
         testset_makers = [
             partial(self.testsets.get_or_make, *key) for job in jobs for _, tests in job.rows for key in tests
@@ -242,6 +245,24 @@ class _StudyRun:
         left = self.spec.minutes and max(self.spec.minutes - (time.monotonic() - self.began) / 60, LEAST_MINUTES)
         given: dict[str, Any] = {"device": self.spec.device, "command": self.spec.command, "minutes": left}
         return train_part(self.spec.suite, part, data, self.folder, **given, bar=self.bar)
+
+    def _train_on_cluster(self, parts: Sequence[Any]) -> bool:
+        """Train what is missing, as much at once as the cluster has room for; False where the minutes were too few."""
+        todo = [part for part in parts if self._find_part(part) is None]
+        if not todo:
+            return True
+        where = self.spec.suite, todo, self.folder, self.spec.executor
+        end = self.began + 60 * self.spec.minutes if self.spec.minutes else None
+        given: dict[str, Any] = {"device": self.spec.device, "command": self.spec.command, "end": end}
+        finished = 0
+        with self.bar("training on the cluster") as tell:
+            tell(0, len(todo), "")
+            for outcome in spread_training(*where, **given):
+                finished += not outcome.paused
+                tell(finished, len(todo), "")
+        if finished < len(todo):
+            self.tell(f"{finished} of {len(todo)} trainings are finished; the same command resumes from {self.folder}")
+        return finished == len(todo)
 
     def _find_part(self, part: Any) -> TrainedFolder | None:
         """The part as it was trained before: here, or as it is shipped where that was trained in the same way."""

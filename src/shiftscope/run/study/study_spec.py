@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError, unknown
+from ...executor import ONE_PROCESS, Executor
 from ...model import DEFAULTS, NO_ADAPTATION
 from ...suites.study import Contender, StudyRow, find_family, list_contenders, load_study
 from .test_sets import TEST
@@ -30,6 +31,7 @@ class StudySpec:
     splits: tuple[str, ...] = (TEST,)
     device: str = "auto"
     workers: int = 1
+    executor: Executor = ONE_PROCESS  # a cluster's trains parts at once
     minutes: float | None = None
     runs: bool = False  # write each entry as a run folder too
     command: str = ""

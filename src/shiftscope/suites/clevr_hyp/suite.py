@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ... import suites
 from ...errors import UserError
+from ...executor import Executor
 from ...geometry.camera import check_size
 from ...question import Question
 from ...questions.hypothetical import partitions
@@ -340,7 +341,7 @@ class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
 
     @contextmanager
     def prepare(
-        self, spec: ClevrHypSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
+        self, spec: ClevrHypSpec, out: Path, inputs: Any, executor: Executor, bar: ProgressBar
     ) -> Iterator[suites.PreparedInputs]:
         """Inputs are the file or folder of a user's own scenes and how many to take, or none."""
         if inputs is None:

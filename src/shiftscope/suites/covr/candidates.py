@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ... import rng
 from ...errors import UserError
-from ...executor import LocalExecutor, Progress
+from ...executor import Executor, Progress
 from ...files import write_whole
 from ...question import Question
 from ...questions.covr.balance import GENERATED, ROW, CandidateKeys, balance_candidates, find_partners, separate_texts
@@ -71,7 +71,7 @@ class CandidateSpec:
 
 
 def make_candidates(
-    asking: CandidateSpec, workers: int, tell: Progress, trained: TrainedClassifiers | None = None
+    asking: CandidateSpec, executor: Executor, tell: Progress, trained: TrainedClassifiers | None = None
 ) -> None:
     """Make the blocks that are not there yet, with the models trained to check them."""
     if asking.is_done:
@@ -80,7 +80,6 @@ def make_candidates(
     todo = [block for block in blocks if not asking.keys_path(*block).exists()]
     done, questions = len(blocks) - len(todo), 0
     tell(done, len(blocks), "")
-    executor = LocalExecutor(workers)
     with closing(executor.map_unordered_with(trained, partial(make_candidate_block, asking), todo)) as counts:
         for count in counts:
             done, questions = done + 1, questions + count

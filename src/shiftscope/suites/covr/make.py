@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ... import rng, suites
 from ...answer import spell
 from ...errors import UserError
+from ...executor import Executor
 from ...files import explain_write_errors, read_whole, write_whole
 from ...folder import lock_folder
 from ...question import Question
@@ -76,18 +77,19 @@ def build_covr_spec(
 
 @contextmanager
 def run_stages(
-    spec: CovrSpec, out: Path, inputs: GraphInputs, workers: int, bar: ProgressBar
+    spec: CovrSpec, out: Path, inputs: GraphInputs, executor: Executor, bar: ProgressBar
 ) -> Iterator[suites.PreparedInputs]:
     """The stages before the shards, each in a folder named by what it depends on; after these, the yield is kept."""
     work = out / WORK_FOLDER
     with explain_write_errors(out):
         work.mkdir(exist_ok=True)
+    executor.require_files([work])  # stages read what those before them wrote
     try:
         classifier = None
         if spec.verify and not spec.world:
             classifier = find_classifier(spec.verify, trusted=spec.trust_remote_code)
             classifier = replace(classifier, cache=inputs.cache, use_cache=inputs.use_cache)
-        todo, found = _choose_questions(spec, work, inputs, classifier, workers, bar)
+        todo, found = _choose_questions(spec, work, inputs, classifier, executor, bar)
         counts = {split: len(candidate_stage.read_selection(todo[1], split).rows) for split in SPLITS}
         if not any(counts.values()):
             graphs = ", ".join(f"{split} {n:,}" for split, n in found.graphs.items())
@@ -110,14 +112,19 @@ def run_stages(
 
 
 def _choose_questions(
-    spec: CovrSpec, work: Path, inputs: GraphInputs, classifier: NamedClassifier | None, workers: int, bar: ProgressBar
+    spec: CovrSpec,
+    work: Path,
+    inputs: GraphInputs,
+    classifier: NamedClassifier | None,
+    executor: Executor,
+    bar: ProgressBar,
 ) -> tuple[tuple[CandidateSpec, Path], CovrYield]:
     """Read and index graphs, ask all that can be asked, choose."""
     try:
-        graphs = _make_graphs(spec, work, inputs, workers, bar)
-        trained, asking = _prepare_candidates(spec, work, graphs, inputs, classifier, workers, bar)
+        graphs = _make_graphs(spec, work, inputs, executor, bar)
+        trained, asking = _prepare_candidates(spec, work, graphs, inputs, classifier, executor, bar)
         with bar("asking, 25 images at a time") as progress:
-            candidate_stage.make_candidates(asking, workers, progress or suites.ignore_progress, trained)
+            candidate_stage.make_candidates(asking, executor, progress or suites.ignore_progress, trained)
         picked = work / f"chosen-{_hash(asking.folder.name, spec.questions)}"
         asked = candidate_stage.select_questions(asking, picked, spec.splits())
     except KeyboardInterrupt:
@@ -130,7 +137,7 @@ def _choose_questions(
     return (asking, picked), CovrYield(counted, sources, left_out, asked, checked)
 
 
-def _make_graphs(spec: CovrSpec, work: Path, inputs: GraphInputs, workers: int, bar: ProgressBar) -> Path:
+def _make_graphs(spec: CovrSpec, work: Path, inputs: GraphInputs, executor: Executor, bar: ProgressBar) -> Path:
     """The folder of the first stage, made if it is not there."""
     ours, theirs = (("world", "n", "size", "share", "seed"), ("graphs", "val", "images", "share", "keep_spatial"))
     stored = spec.spec()
@@ -142,12 +149,12 @@ def _make_graphs(spec: CovrSpec, work: Path, inputs: GraphInputs, workers: int, 
         tell = progress or suites.ignore_progress
         if spec.world:
             counts = spec.scene_counts()
-            lines = graph_stage.sample_world_graphs(partial(covr.sample_world_scene, spec), counts, workers, tell)
+            lines = graph_stage.sample_world_graphs(partial(covr.sample_world_scene, spec), counts, executor, tell)
         else:
             lines = graph_stage.read_user_graphs(inputs, spec.share, tell, about)
         graph_stage.write_graphs(lines, folder, about)
     with bar("indexing"):
-        graph_stage.index_graphs(folder, spec.keep_spatial, workers)
+        graph_stage.index_graphs(folder, spec.keep_spatial, executor)
     return folder
 
 
@@ -157,7 +164,7 @@ def _prepare_candidates(
     graphs: Path,
     inputs: GraphInputs,
     classifier: NamedClassifier | None,
-    workers: int,
+    executor: Executor,
     bar: ProgressBar,
 ) -> tuple[TrainedClassifiers | None, CandidateSpec]:
     """The trained models that check graphs, if any, trained unless all candidates are there; and what to ask."""
@@ -180,7 +187,7 @@ def _prepare_candidates(
         return before, asking
     training = ClassifierTraining(graphs, folder, inputs, spec.seed)
     with bar("training the verifier") as progress:
-        trained = train_classifiers(training, classifier, workers, progress or suites.ignore_progress)
+        trained = train_classifiers(training, classifier, executor, progress or suites.ignore_progress)
     return trained, build_candidate_spec(trained.fingerprint)
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from ... import suites
 from ...errors import UserError, unknown
+from ...executor import Executor
 from ...geometry.camera import check_size
 from ...render import CPU
 from ...store.dataset import Dataset
@@ -189,11 +190,11 @@ class CovrSuite(suites.Suite[CovrSpec]):
         return self.about if spec.world else credit_sources(self.about, inputs.files, inputs.images)
 
     def prepare(
-        self, spec: CovrSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
+        self, spec: CovrSpec, out: Path, inputs: Any, executor: Executor, bar: ProgressBar
     ) -> AbstractContextManager[suites.PreparedInputs]:
         from .make import run_stages
 
-        return run_stages(spec, out, inputs or GraphInputs(), workers, bar)
+        return run_stages(spec, out, inputs or GraphInputs(), executor, bar)
 
     def make(
         self, spec: CovrSpec, out: Path, inputs: Any = None, *, repair: bool = False, **how: Any

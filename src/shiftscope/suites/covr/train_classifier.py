@@ -19,7 +19,7 @@ import numpy as np
 from ... import rng
 from ...english.nouns import grammatical_number
 from ...errors import UserError
-from ...executor import LocalExecutor, Progress
+from ...executor import Executor, Progress
 from ...files import digest_of, write_whole
 from ...questions.covr.fluency import is_sayable
 from ...questions.covr.phrases import phrase_one
@@ -139,17 +139,17 @@ class ExamplePictures(Sequence[_classifier.ImageArray]):
 
 
 def train_classifiers(
-    training: ClassifierTraining, factory: NamedClassifier, workers: int, tell: Progress
+    training: ClassifierTraining, factory: NamedClassifier, executor: Executor, tell: Progress
 ) -> TrainedClassifiers:
     """Train the models; the folder keeps what tells them from others."""
-    tasks = _list_examples(training, workers)
+    tasks = _list_examples(training, executor)
     counted = f"{len(tasks):,} examples"
     fold = assign_picture_folds(training.graphs, training.seed)
     classifiers = []
     for k in range(_classifier.FOLDS):
         tell(k, _classifier.FOLDS, counted)
         classifiers.append(_train_fold(training, factory, [task for task in tasks if fold[task.picture] != k], k))
-    if workers > 1:  # other processes get a copy of the trained models
+    if executor.workers > 1:  # other processes get a copy of the trained models
         unfit = "--verify: the trained models cannot be sent to other processes ("
         with _classifier.explain_model_errors(unfit, "); use --workers 1"):
             for classifier in classifiers:
@@ -188,13 +188,13 @@ def assign_picture_folds(graphs: Path, seed: int) -> Mapping[str, int]:
     return _classifier.assign_folds(pictures, seed).fold
 
 
-def _list_examples(training: ClassifierTraining, workers: int) -> list[SubgraphExample]:
+def _list_examples(training: ClassifierTraining, executor: Executor) -> list[SubgraphExample]:
     """All examples, those about one image together, images in a drawn order."""
     counts = {split: len(SplitGraphs(training.graphs, split)) for split in SPLITS}
     each = max(1, min(EACH, MOST // max(1, sum(counts.values()))))
     blocks = [(split, k, each) for split in SPLITS for k in range(-(-counts[split] // BLOCK))]
-    executor = LocalExecutor(min(workers, len(blocks)))
-    with closing(executor.map(partial(_build_block_examples, training), blocks, 4 * workers)) as built:
+    task, ahead = partial(_build_block_examples, training), 4 * executor.workers
+    with closing(executor.limit(len(blocks)).map(task, blocks, ahead)) as built:
         found = [example for block in built for example in block]
     drawn = {name: rng.seed_of("taught", training.seed, name) for name in {task.image for task in found}}
     return sorted(found, key=lambda task: (drawn[task.image], task))

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from ... import suites
 from ...errors import UserError
+from ...executor import Executor
 from ...questions.gqa.scene_view import GqaVocabulary
 from ...questions.gqa.templates import GqaQuestioner
 from ...render import CPU
@@ -104,7 +105,7 @@ class GqaSuite(suites.Suite[GqaSpec]):
 
     @contextmanager
     def prepare(
-        self, spec: GqaSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
+        self, spec: GqaSpec, out: Path, inputs: Any, executor: Executor, bar: ProgressBar
     ) -> Iterator[suites.PreparedInputs]:
         """Read the graphs, deal them into splits, collect their words."""
         self.check(spec)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrow_array import read_numbers
 from ...errors import UserError
-from ...executor import LocalExecutor
+from ...executor import ONE_PROCESS, Executor
 from ...formats.clevr import ClevrSceneRow, list_scene_rows, parse_scene_row
 from ...geometry.camera import camera_of
 from ...geometry.visibility import measure_labels
@@ -40,7 +40,7 @@ class UserScenes:
     own_size: bool = False  # each is rendered at the size that its file gives
 
 
-def spool_user_scenes(path: Path, spool: Path, shard: int, workers: int = 1) -> int:
+def spool_user_scenes(path: Path, spool: Path, shard: int, executor: Executor = ONE_PROCESS) -> int:
     """Write a user's own scenes where other processes find them, shard by shard; returns how many there are.
 
     All are read before anything is made of any, so that a bad one is refused at once.
@@ -48,8 +48,8 @@ def spool_user_scenes(path: Path, spool: Path, shard: int, workers: int = 1) -> 
     rows = list_scene_rows(path)
     size = shard * max(1, BLOCK // shard)
     jobs = [(k, rows[k : k + size]) for k in range(0, len(rows), size)]
-    task, executor = partial(_read_rows, path, spool, shard), LocalExecutor(min(workers, len(jobs)))
-    read = executor.map(task, jobs, ahead=len(jobs))
+    executor.require_files([spool])
+    read = executor.limit(len(jobs)).map(partial(_read_rows, path, spool, shard), jobs, ahead=len(jobs))
     with closing(read):
         refuse_repeated_ids((name for names in read for name in names), "scene", path)
     return len(rows)

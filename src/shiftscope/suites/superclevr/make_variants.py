@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ...errors import UserError
-from ...executor import Progress
+from ...executor import Executor, Progress
 from ...files import read_whole, write_whole
 from ...folder import list_contents, lock_folder
 from ...lang.check import plan_program
@@ -65,6 +65,7 @@ def make_study(
     *,
     visual: str = "mid",
     workers: int | None = None,
+    executor: Executor | None = None,
     repair: bool = False,
     bar: ProgressBar = show_no_bar,
     device: str = CPU,
@@ -83,8 +84,8 @@ def make_study(
         for member, own in members:
             base = out / member.base if member.base else None
             own_bar = partial(lambda name, _: bar(name), member.name)
-            how: dict[str, Any] = {"workers": workers, "repair": repair, "bar": own_bar, "device": device}
-            made = SUITE.make(own, out / member.name, base, **how)
+            how: dict[str, Any] = {"repair": repair, "bar": own_bar, "device": device}
+            made = SUITE.make(own, out / member.name, base, workers=workers, executor=executor, **how)
             yield member, made.dataset
         listed = [m.to_json() for m, _ in members]
         data = {"format": FORMAT, "suite": SUITE.name, "order": members[0][1].spec(), "variants": listed}

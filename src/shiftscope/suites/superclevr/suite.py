@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from ... import suites
 from ...errors import UserError
+from ...executor import Executor
 from ...geometry.camera import SIZE, check_size
 from ...geometry.shapes.superclevr import vehicles_digest
 from ...question import Notes, Question
@@ -244,13 +245,13 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
 
     @contextmanager
     def prepare(
-        self, spec: SuperclevrSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
+        self, spec: SuperclevrSpec, out: Path, inputs: Any, executor: Executor, bar: ProgressBar
     ) -> Iterator[suites.PreparedInputs]:
         if not isinstance(inputs, _inputs.UserScenes):
             yield suites.PreparedInputs(spec.spec(), spec.jobs(), inputs)
             return
         with TemporaryDirectory() as spool:
-            count = _inputs.spool_user_scenes(inputs.path, Path(spool), spec.shard, workers)
+            count = _inputs.spool_user_scenes(inputs.path, Path(spool), spec.shard, executor)
             stored = replace(spec, images=count).spec() | (OWN_SIZE if inputs.own_size else {})
             stored |= {GIVEN: suites.digest_scene_files(inputs.path), PICTURED: inputs.pictured}
             yield suites.PreparedInputs(stored, spec.jobs({GIVEN: count}), replace(inputs, path=Path(spool)))

@@ -139,7 +139,7 @@ def test_lists_of_another_dataset_and_runs_of_other_questions_are_refused(data, 
 @pytest.fixture(scope="module")
 def twin(data):
     """A dataset of the same ids, and a run on it."""
-    made = build_dataset(data.parent / "twin", several_toys.SPEC, {"train": 4, "test": 4}, _painted, workers=1).folder
+    made = build_dataset(data.parent / "twin", several_toys.SPEC, {"train": 4, "test": 4}, _painted).folder
     evaluate(RunSpec("majority", made), data.parent / "twin run")
     return data.parent / "twin run"
 

@@ -16,6 +16,7 @@ from graphs import graph, random_graph
 from report_toys import log, right, study
 from shiftscope.answer import is_same_answer
 from shiftscope.errors import UserError
+from shiftscope.executor import ONE_PROCESS, LocalExecutor
 from shiftscope.formats import clevr
 from shiftscope.formats.gqa import write_scenes
 from shiftscope.lang.exec.exact import execute
@@ -156,7 +157,7 @@ def classroom(tmp_path, monkeypatch):
     inputs = GraphInputs((tmp_path / "g.json",), (), tmp_path / "pictures", OverlapSources())
     about = dict.fromkeys(("repeated", "empty", "without_picture"), 0)
     write_graphs(read_user_graphs(inputs, 6, lambda *_: None, about), tmp_path / "graphs", about)
-    index_graphs(tmp_path / "graphs", False, 1)
+    index_graphs(tmp_path / "graphs", False, ONE_PROCESS)
     return stage.ClassifierTraining(tmp_path / "graphs", tmp_path / "verifier", inputs, 3)
 
 
@@ -165,7 +166,7 @@ def silent(*_):
 
 
 def test_an_image_is_judged_by_the_model_that_was_not_shown_it(classroom):
-    taught = stage.train_classifiers(classroom, find_classifier("rote:Rote"), 1, silent)
+    taught = stage.train_classifiers(classroom, find_classifier("rote:Rote"), ONE_PROCESS, silent)
     shown = set()
     for split in SPLITS:
         graphs = SplitGraphs(classroom.graphs, split)
@@ -184,7 +185,7 @@ def test_an_image_is_judged_by_the_model_that_was_not_shown_it(classroom):
 
 def test_what_is_taught_again_is_the_same(classroom):
     seeing = find_classifier("rote:Rote")
-    first, again = (stage.train_classifiers(classroom, seeing, 1, silent) for _ in range(2))
+    first, again = (stage.train_classifiers(classroom, seeing, ONE_PROCESS, silent) for _ in range(2))
     assert [vars(seer) for seer in first.classifiers] == [vars(seer) for seer in again.classifiers]
     assert (first.fingerprint, first.examples) == (again.fingerprint, again.examples)
     before = stage.read_trained_classifiers(classroom.folder)
@@ -193,15 +194,15 @@ def test_what_is_taught_again_is_the_same(classroom):
 
 def test_models_that_judge_otherwise_have_another_voice(classroom, monkeypatch):
     seeing = find_classifier("rote:Rote")
-    first = stage.train_classifiers(classroom, seeing, 1, silent)
+    first = stage.train_classifiers(classroom, seeing, ONE_PROCESS, silent)
     monkeypatch.setattr(Rote, "probability", lambda self, texts, images: [0.25] * len(images))
-    assert stage.train_classifiers(classroom, seeing, 1, silent).fingerprint != first.fingerprint
+    assert stage.train_classifiers(classroom, seeing, ONE_PROCESS, silent).fingerprint != first.fingerprint
 
 
 def test_what_was_taught_goes_to_other_processes(classroom, monkeypatch, refuses):
     monkeypatch.setattr(Rote, "fit", lambda self, texts, images, truths: setattr(self, "net", lambda x: x))
     with refuses("the trained models cannot be sent to other processes"):
-        stage.train_classifiers(classroom, find_classifier("rote:Rote"), 2, silent)
+        stage.train_classifiers(classroom, find_classifier("rote:Rote"), LocalExecutor(2), silent)
 
 
 class Evil:
@@ -250,7 +251,7 @@ def test_a_model_that_can_not_be_taught_is_told(classroom, monkeypatch, refuses)
 
     monkeypatch.setattr(Rote, "fit", fit)
     with refuses("--verify: the model stopped with RuntimeError: out of memory while it was trained"):
-        stage.train_classifiers(classroom, find_classifier("rote:Rote"), 1, silent)
+        stage.train_classifiers(classroom, find_classifier("rote:Rote"), ONE_PROCESS, silent)
 
 
 def test_a_module_that_raises_is_told(tmp_path, monkeypatch, refuses):
