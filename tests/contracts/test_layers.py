@@ -49,6 +49,7 @@ ORDER = (
         "prompt",
         "server_identity",
         "trained_folder",
+        "batch_mean",
         "trainable",
     ),
     ("english",),
