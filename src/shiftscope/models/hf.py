@@ -20,7 +20,7 @@ from ..schema import Schema
 from ..token_usage import CallUsage
 from ..trust_remote_code import AUTO_MAP, load_options, refuse_untrusted, weight_load_options
 
-TRAITS = ModelTraits(target="hf:ORG/MODEL or hf:FOLDER", prompted=True)
+TRAITS = ModelTraits(target="hf:ORG/MODEL or hf:FOLDER", prompted=True, replicable=True)
 HUB_SECONDS = 10.0  # to wait for the hub
 THREADS = 4  # that digest files
 DIGITS = 32  # of a digest

@@ -34,6 +34,7 @@ from .consistency import RunPictures, require_one_server, warn_of_fingerprints
 from .judge import Judge, judge_replies
 from .prompt_options import ASKED_ONCE, PromptOptions, SentImages
 from .question_source import QuestionSource, SplitPrompts, open_source
+from .replicas import ReplicaPool
 from .replies import combine_replies
 
 BATCH = 64  # prompts at once, for a model that does not say
@@ -158,7 +159,11 @@ def evaluate(
         named = [run.model, *([run.judge.model] if run.judge else [])]
         if use_cache and any(model_api.parse_model_name(name).traits.cached for name in named):
             memory = held.enter_context(closing(DiskResponseCache(cache or find_cache_folder())))
-        model = build_run_model(run, source, memory, warn)
+        model: Model
+        if run.options.replicas > 1:
+            model = held.enter_context(closing(ReplicaPool(run.model, run.options, warn)))
+        else:
+            model = build_run_model(run, source, memory, warn)
         reads = model_api.get_reads(run.model, model)
         reads = model_api.EVERYTHING if reads is None else reads
         pictures.require_pictures(_reads_images(reads), run.model)
@@ -338,6 +343,9 @@ def _predict(model: Any, items: Iterator[EvalExample], name: str, reads: frozens
     """Every item with its response, as they come; None now and then while nothing comes."""
     if hasattr(model, "ask"):
         yield from stream_responses(model, items, reads)
+        return
+    if isinstance(model, ReplicaPool):
+        yield from model.stream(items, reads)
         return
     size = getattr(model, "batch", BATCH)
     if type(size) is not int or size < 1:

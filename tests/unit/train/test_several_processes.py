@@ -97,3 +97,28 @@ def test_processes_do_not_start_processes(refuses, monkeypatch):
         refuse_nested(2)
 
 
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("model", ["nsvqa", "lstm", "cnn_lstm", "film", "vit_lm", "mdetr", "nscl"])
+def test_every_part_of_every_model_learns_the_same_from_two_halves(model):
+    """Gradients, and the statistics of batch norms; of images and tokens in parts of unequal numbers."""
+    passes = lazy("trainable_passes").take_passes
+    one, two = passes(model, 7), call_in_processes(passes, (model, 7), 2)
+    assert one.keys() == two.keys()
+    for stage, alone in one.items():
+        assert two[stage]["losses"] == near(alone["losses"], abs=1e-5, rel=1e-5), stage
+        assert two[stage]["buffers"] == near(alone["buffers"], abs=1e-5, rel=1e-4), stage
+        largest = max(abs(x) for slope in alone["slopes"].values() for x in flatten(slope))
+        assert largest > 1e-3
+        for name, slope in alone["slopes"].items():
+            pairs = zip(flatten(slope), flatten(two[stage]["slopes"][name]), strict=True)
+            assert max(abs(a - b) for a, b in pairs) < 1e-5 * max(1.0, largest), (stage, name)
+
+
+def flatten(nested):
+    if isinstance(nested, list):
+        for one in nested:
+            yield from flatten(one)
+    else:
+        yield nested
