@@ -37,32 +37,35 @@ class SharedBatchNorm(_BatchNorm):
             return found
         dims = [0, *range(2, input.ndim)]
         shape = [1, -1, *(1 for _ in dims[1:])]
-        shift = 0.0 if self.running_mean is None else self.running_mean.clone().view(shape)
-        away = input.float() - shift  # near the mean, so that squares lose nothing
-        count = away.new_tensor([away.numel() / away.shape[1]])
-        parts = torch.cat([away.sum(dims), away.square().sum(dims), count])
-        whole: Tensor = SumOverProcesses.apply(parts)  # type: ignore[no-untyped-call]
-        sums, squares, total = whole.split([self.num_features, self.num_features, 1])
-        mean = sums / total
-        variance = squares / total - mean.square()
-        self._update_statistics(mean, variance, total)
-        normed = (away - mean.view(shape)) * (variance + self.eps).rsqrt().view(shape)
+        wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+        count = wide.new_tensor([wide.numel() / wide.shape[1]], dtype=torch.float64)
+        sums = sum_over_processes(torch.cat([wide.sum(dims, dtype=torch.float64), count]))
+        total = sums[-1]
+        mean = sums[:-1] / total
+        away = wide - mean.to(wide.dtype).view(shape)
+        variance = sum_over_processes(away.square().sum(dims, dtype=torch.float64)) / total
+        self._update_statistics(mean.to(wide.dtype), (variance * total / (total - 1).clamp(min=1)).to(wide.dtype))
+        normed = away * (variance + self.eps).rsqrt().to(wide.dtype).view(shape)
         if self.affine:
             normed = normed * self.weight.view(shape) + self.bias.view(shape)
         return normed.to(input.dtype)
 
     @torch.no_grad()
-    def _update_statistics(self, mean: Tensor, variance: Tensor, total: Tensor) -> None:
-        """As torch does: the variance that is kept is the unbiased one."""
+    def _update_statistics(self, mean: Tensor, unbiased: Tensor) -> None:
         if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
             return
         self.num_batches_tracked += 1
-        rate = 1 / self.num_batches_tracked if self.momentum is None else self.momentum
-        self.running_mean += rate * mean  # which is counted from it
-        self.running_var += rate * (variance * total / (total - 1).clamp(min=1) - self.running_var)
+        rate = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+        self.running_mean.lerp_(mean, rate)
+        self.running_var.lerp_(unbiased, rate)
 
     def _check_input_dim(self, input: Tensor) -> None:
         pass
+
+
+def sum_over_processes(part: Tensor) -> Tensor:
+    whole: Tensor = SumOverProcesses.apply(part)  # type: ignore[no-untyped-call]
+    return whole
 
 
 def share_batch_norms(module: nn.Module, device: torch.device) -> nn.Module:

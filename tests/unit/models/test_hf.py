@@ -169,6 +169,32 @@ def test_the_system_prompt_goes_through_the_chat_template(folder):
     assert told.usage[0].read == plain.usage[0].read + 4
 
 
+def test_a_template_that_only_the_tokenizer_has_is_used(folder, tmp_path):
+    from transformers import AutoProcessor, AutoTokenizer
+
+    made = tmp_path / "model"
+    shutil.copytree(folder, made)
+    (made / "chat_template.jinja").unlink()
+    processor = AutoProcessor.from_pretrained(made)
+    assert not getattr(processor, "chat_template", None)
+    plain = build_model(f"hf:{made}", ModelSetting(options=ModelOptions(max_tokens=1))).predict([ask("how many")])[0]
+    tokenizer = AutoTokenizer.from_pretrained(made)
+    tokenizer.chat_template = "{% for m in messages %}is {{ m['content'] }} {% endfor %}answer with"
+    model = build_model(f"hf:{made}", ModelSetting(options=ModelOptions(max_tokens=1)))
+    model._processor.tokenizer = tokenizer
+    told, both = model.predict([ask("how many"), ask("how many", system="one word")])
+    assert (told.usage[0].read, both.usage[0].read) == (plain.usage[0].read + 3, plain.usage[0].read + 6)
+
+
+def test_what_a_model_writes_is_not_cut_where_it_does_not_repeat_the_prompt(folder):
+    import torch
+
+    model = build_model(str(folder), ModelSetting(options=ModelOptions(max_tokens=1)))
+    read, wrote = torch.tensor([[5, 6], [1, 7]]), torch.tensor([[5, 9, 9], [9, 9, 9]])
+    assert model._cut_prompt(torch.cat([read, wrote], 1), read).tolist() == wrote.tolist()
+    assert model._cut_prompt(wrote, read).tolist() == wrote.tolist()
+
+
 def test_samples_of_a_local_model_differ_and_do_not_depend_on_stops(folder, data, tmp_path):
     words = ["run", "--model", f"hf:{folder}", "--data", data, "--max-tokens", 4, "--batch", 4, "--samples", 4]
     words += ["--temperature", 2, "--json"]
