@@ -175,6 +175,7 @@ class ModelOptions:
     trust_remote_code: bool = False  # run code of a transformers model's own, and unpickle its weights
     batch: int = 8  # prompts at once, for models run here
     device: str = "auto"  # cpu, cuda, cuda:1, mps; all (hf models): spread over all GPUs
+    replicas: int = 1  # of a transformers model, each in a process and on GPUs of its own
     in_flight: int = 16  # calls to an endpoint at once
     timeout: float = 120.0  # seconds a call
     retries: int = 8
@@ -288,6 +289,7 @@ class ModelTraits:
     learns: bool = False  # from the train split, whenever it is built
     prompted: bool = False  # its responses depend on the wording of the prompt, and on how it samples
     cached: bool = False  # its responses cost something, so they are kept on disk
+    replicable: bool = False  # whether several processes may each run one: its name and options say all that it needs
     stored: bool = False  # the target is a file or a folder
     answers_blind: bool = True  # whether its answers without images mean anything
     most_images: int | None = None  # that it looks at together; None: any number

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from .batch_mean import divide_by_batch
 from .errors import UserError
 from .question import Question
 from .scene import Scene
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 Rows = npt.NDArray[np.int64]
 Counts = Mapping[str, tuple[Any, Any]]  # name → how many are right, of how many; numbers or tensors of one
 Losses = Mapping[str, "torch.Tensor"]
-Gather = Callable[[list[Any]], list[Any]]
 ProgressCallback = Callable[[int, int, str], None]  # done, of how many, and in words how it goes
 
 IMAGES, SCENES, PROGRAMS, ANSWERS = "images", "scenes", "programs", "answers"  # supervision
@@ -120,12 +120,8 @@ class TrainStage:
         """What was collected piece by piece, as one."""
         return [one for piece in pieces for one in piece]
 
-    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
-        """The part's config, a record with `to_json`.
-
-        `train` is there if the stage `learns_vocabulary`. Where several processes train, each has a share of the
-        data, and `gather` joins their lists.
-        """
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> Any:
+        """The part's config, a record with `to_json`; `train` is there if the stage `learns_vocabulary`."""
         raise NotImplementedError
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
@@ -152,10 +148,14 @@ class TrainStage:
         raise NotImplementedError
 
     def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
-        """What a step makes small, and its terms by name: cross-entropy of `logits` and `batch.targets`."""
+        """What a step makes small, and its terms by name: cross-entropy of `logits` and `batch.targets`.
+
+        The batch may be one process's part of a larger one: `divide_by_batch` makes means of sums.
+        """
         from torch.nn.functional import cross_entropy
 
-        return cross_entropy(self.logits(module, batch), batch.targets), {}
+        summed = cross_entropy(self.logits(module, batch), batch.targets, reduction="sum")
+        return divide_by_batch(summed, summed.new_tensor(len(batch.targets))), {}
 
     def measure(self, module: Any, batch: Any) -> Counts:
         """How many are right, of how many."""

@@ -55,6 +55,7 @@ ORDER = (
         "prompt",
         "server_identity",
         "trained_folder",
+        "batch_mean",
         "trainable",
     ),
     ("english",),

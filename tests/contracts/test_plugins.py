@@ -164,7 +164,7 @@ class AnswerStage(TrainStage):
     def collect(self, scenes, questions):
         return [(q.text, int(q.answer)) for q in questions]
 
-    def fit_vocabulary(self, schema, train, gather):
+    def fit_vocabulary(self, schema, train):
         return ToyConfig(1 + max(answer for _, answer in train.supervision[self.name]))
 
     def read_config(self, data):

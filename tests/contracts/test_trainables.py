@@ -39,7 +39,7 @@ def test_the_loss_of_every_part_falls(model):
     stages, parts = find_trainable(model).stages, {}
     world = gather_split(WORLD, "train", stages, device="cpu")
     for stage in stages:
-        config = stage.fit_vocabulary(WORLD.schema, world, None)
+        config = stage.fit_vocabulary(WORLD.schema, world)
         torch.manual_seed(0)
         module = stage.build(config, {name: parts[name] for name in stage.needs})
         stage.load_pretrained(module, config)

@@ -271,7 +271,7 @@ def test_all_that_reads_and_writes(data, undisturbed, bucket, tmp_path):  # noqa
 
 @pytest.mark.full
 def test_worker_processes_write_under_the_lease(bucket, undisturbed):  # noqa: F811
-    assert content(build_dataset(bucket / "workers", SPEC, JOBS, make, workers=2).folder) == content(undisturbed)
+    assert content(build_dataset(bucket / "workers", SPEC, JOBS, make, executor=LocalExecutor(2)).folder) == content(undisturbed)
 
 
 @pytest.mark.full

@@ -56,7 +56,7 @@ class WordStage(TrainStage):
     def collect(self, scenes, questions):
         return [(q.text, isinstance(q.answer, int) and not isinstance(q.answer, bool)) for q in questions]
 
-    def fit_vocabulary(self, schema, train, gather):
+    def fit_vocabulary(self, schema, train):
         return Config(tuple(sorted({word for text, _ in train.supervision[self.name] for word in text.split()})))
 
     def read_config(self, data):

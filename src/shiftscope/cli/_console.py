@@ -213,6 +213,9 @@ CacheFolder = Annotated[Path | None, typer.Option(help="Folder of responses alre
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Pay for every response: neither read nor write the cache.")]
 Batch = Annotated[int, typer.Option(min=1, help="Prompts per batch, for hf models.")]
 Device = Annotated[str, typer.Option(help="For local models: cpu, cuda, cuda:1, mps; hf models also: all.")]
+Replicas = Annotated[
+    int, typer.Option(min=1, help="For hf models: run so many, each on a GPU of its own; on --device all, on several.")
+]
 TrustRemoteCode = Annotated[
     bool, typer.Option("--trust-remote-code", help="For hf models: run their own code, and load pickled weights.")
 ]

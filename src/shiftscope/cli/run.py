@@ -67,6 +67,7 @@ def command(
     no_cache: shared.NoCache = False,
     batch: shared.Batch = 8,
     device: shared.Device = "auto",
+    replicas: shared.Replicas = 1,
     dtype: Annotated[str, typer.Option(help="For hf models: float32, bfloat16, float16.")] = "auto",
     attention: Annotated[
         str, typer.Option(help="For hf models: flash, sdpa, eager; auto takes flash where there is one.")
@@ -104,6 +105,7 @@ def command(
     from ..run.conditions import read_conditions
     from ..run.evaluate import RunSpec, evaluate
     from ..run.judge import Judge
+    from ..run.local_replicas import count_replicas
     from ..run.make import resolve_data
     from ..run.prompt_options import PromptOptions, parse_size, read_instructions, read_system
     from ..store.question_part import read_part
@@ -113,6 +115,9 @@ def command(
             raise UserError(f"--{name} must be a finite number, not {value}")
     if choices == 1:
         raise UserError("--choices takes the number of options, 2 or more; 0 for open answers")
+    shares = count_replicas(replicas)
+    if shares is None:  # one of several processes of accelerate launch, the first of which does all of it
+        return
     sent = parse_parameters(parameters)
     if reasoning_effort:
         if "reasoning_effort" in sent:
@@ -129,6 +134,7 @@ def command(
         positions=positions,
         batch=batch,
         device=device,
+        replicas=shares,
         in_flight=in_flight,
         timeout=timeout,
         retries=retries,

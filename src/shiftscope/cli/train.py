@@ -41,11 +41,13 @@ def command(
     ] = None,
     minutes: Annotated[float, typer.Option(min=0, help="Pause after so many; the same command resumes.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
+    processes: Annotated[int, typer.Option(min=1, help="Train in so many processes, one per GPU; see below.")] = 1,
     as_json: shared.AsJson = False,
 ) -> None:
     """Train a model and choose the best epoch on validation data; the same command again resumes.
 
-    On several GPUs: accelerate launch -m shiftscope train …
+    On several GPUs: --processes N, or accelerate launch --num_processes N -m shiftscope train …; batches, data and
+    order of examples are those of one process.
     """
     from ..store.question_part import read_part
     from ..train.loop import TrainingPaused
@@ -62,15 +64,18 @@ def command(
     line = shlex.join(["shiftscope", *sys.argv[1:]])
     spec = TrainSpec(
         *(model, data, visual or "", images, seed, only, other, epochs or None, chosen, tuple(pairs)),
-        *(device, workers, minutes or None),
+        *(device, workers, processes, minutes or None),
         command=line,
     )
     try:
         trained = train(spec, out, bar=shard_bar)
     except TrainingPaused:
-        print(f"paused after {minutes:g} minutes; resume with the same command")
+        trained = None
+    if int(os.environ.get("RANK", "0")) > 0:  # one of several that accelerate launch started
         return
-    if int(os.environ.get("RANK", "0")) == 0:
+    if trained is None:
+        print(f"paused after {minutes:g} minutes; resume with the same command")
+    else:
         _print_training(trained, model, as_json)
 
 

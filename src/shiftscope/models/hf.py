@@ -20,7 +20,7 @@ from ..schema import Schema
 from ..token_usage import CallUsage
 from ..trust_remote_code import AUTO_MAP, load_options, refuse_untrusted, weight_load_options
 
-TRAITS = ModelTraits(target="hf:ORG/MODEL or hf:FOLDER", prompted=True)
+TRAITS = ModelTraits(target="hf:ORG/MODEL or hf:FOLDER", prompted=True, replicable=True)
 HUB_SECONDS = 10.0  # to wait for the hub
 THREADS = 4  # that digest files
 DIGITS = 32  # of a digest
@@ -79,9 +79,7 @@ class HuggingFaceModel:
             torch.cuda.empty_cache()
             half = len(batch) // 2
             return self._generate(batch[:half]) + self._generate(batch[half:])
-        # of an encoder and a decoder, what is written begins with the decoder's first token, else with the prompt
-        first = 1 if self._model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
-        written = written[:, first:]
+        written = self._cut_prompt(written, inputs["input_ids"])
         texts = self._processor.batch_decode(written, skip_special_tokens=True)
         read = [int(n) for n in inputs["attention_mask"].sum(1).tolist()]
         each = (time.perf_counter() - start) / len(batch)
@@ -92,6 +90,17 @@ class HuggingFaceModel:
             usage = (CallUsage("", r, wrote),)
             responses.append(Response(text.strip(), reason=reason, seconds=each, tokens=r + wrote, usage=usage))
         return responses
+
+    def _cut_prompt(self, written: Any, read: Any) -> Any:
+        """Without the decoder's first token, of an encoder and a decoder; else without the prompt, if it begins with it.
+
+        Models that are given the prompt as vectors return what they wrote and nothing else.
+        """
+        if self._model.config.is_encoder_decoder:
+            return written[:, 1:]
+        size = read.shape[1]
+        repeated = written.shape[1] >= size and bool((written[:, :size] == read.to(written.device)).all())
+        return written[:, size:] if repeated else written
 
     def _count_written(self, row: Sequence[int]) -> tuple[int, bool]:
         """The tokens that were written, up to the one that ends the text, and whether there is one."""
@@ -124,12 +133,24 @@ class HuggingFaceModel:
                 processor_kwargs={"padding": True, "return_tensors": "pt"},
             )
         else:
-            mark = getattr(self._processor, "image_token", "") or ""
-            before = [f"{p.system}\n" if p.system else "" for p in batch]
-            texts = [mark * len(i) + b + p.text for p, b, i in zip(batch, before, pictures, strict=True)]
             given: dict[str, Any] = {"images": pictures} if pictures[0] else {}
-            inputs = self._processor(text=texts, padding=True, return_tensors="pt", **given)
+            texts, how = self._write_texts(batch)
+            inputs = self._processor(text=texts, padding=True, return_tensors="pt", **how, **given)
         return inputs.to(self._model.device, dtype=self._model.dtype)
+
+    def _write_texts(self, batch: Sequence[Prompt]) -> tuple[list[str], dict[str, Any]]:
+        """The prompts for a processor without a chat template: by its tokenizer's, or as they are; and how to read them."""
+        mark = str(getattr(self._processor, "image_token", "") or "")
+        tokenizer = getattr(self._processor, "tokenizer", self._processor)
+        if not getattr(tokenizer, "chat_template", None):
+            before = [f"{p.system}\n" if p.system else "" for p in batch]
+            return [mark * len(p.pictures) + b + p.text for p, b in zip(batch, before, strict=True)], {}
+        texts = []
+        for prompt in batch:
+            system = [{"role": "system", "content": prompt.system}] if prompt.system else []
+            user = {"role": "user", "content": mark * len(prompt.pictures) + prompt.text}
+            texts.append(tokenizer.apply_chat_template([*system, user], tokenize=False, add_generation_prompt=True))
+        return texts, {"add_special_tokens": False}  # the template has written them
 
 
 def group_by_length(batch: Sequence[Prompt], size: int) -> list[list[int]]:

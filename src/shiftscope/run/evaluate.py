@@ -29,11 +29,12 @@ from ..store.response_cache import DiskResponseCache
 from ..store.run_log import JUDGE_FIELD, PLACES_FIELD, SERVER_FIELD, RunWriter, read_spec, refuse_foreign_run_folder
 from .adaptation import NOT_ADAPTED, Adaptation, iter_pictures
 from .choices import OptionDraw, build_option_facts, read_choice
+from .cluster_replicas import PromptBatch, can_replicate, predict_batch, predict_on_replicas
 from .concurrent_calls import Responses, stream_responses
 from .conditions import EvalExample
 from .consistency import RunPictures, require_one_server, warn_of_fingerprints
 from .judge import Judge, judge_replies
-from .model_replicas import PromptBatch, can_replicate, predict_batch, predict_on_replicas
+from .local_replicas import ReplicaPool
 from .prompt_options import ASKED_ONCE, PromptOptions, SentImages
 from .question_source import QuestionSource, SplitPrompts, open_source
 from .replies import combine_replies
@@ -162,7 +163,13 @@ def evaluate(
         named = [run.model, *([run.judge.model] if run.judge else [])]
         if use_cache and any(model_api.parse_model_name(name).traits.cached for name in named):
             memory = held.enter_context(closing(DiskResponseCache(cache or find_cache_folder())))
-        model = build_run_model(run, source, memory, warn)
+        model: Model
+        if run.options.replicas > 1:
+            if not executor.shares_disk:
+                raise UserError("--replicas are processes of one machine; omit it, or --cluster")
+            model = held.enter_context(closing(ReplicaPool(run.model, run.options, warn)))
+        else:
+            model = build_run_model(run, source, memory, warn)
         reads = model_api.get_reads(run.model, model)
         reads = model_api.EVERYTHING if reads is None else reads
         pictures.require_pictures(_reads_images(reads), run.model)
@@ -345,6 +352,9 @@ def _predict(model: Any, items: Iterator[EvalExample], name: str, reads: frozens
     """Every item with its response, as they come; None now and then while nothing comes."""
     if hasattr(model, "ask"):
         yield from stream_responses(model, items, reads)
+        return
+    if isinstance(model, ReplicaPool):
+        yield from model.stream(items, reads)
         return
     for batch in _iter_batches(model, items, name, reads):
         yield from zip(batch.items, predict_batch((model, name), batch), strict=True)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -32,6 +32,7 @@ from ..trainable import ANSWERS, GROUNDING, IMAGES, PROGRAMS, ProgressCallback, 
 from ..url_path import parse_path
 from ..world import load_world
 from .feed import SceneQuestions, SuiteSource, list_trainable_suites, render_source, summarize_source
+from .process_group import ALONE, ProcessGroup
 
 TRAIN, VAL = "train", "val"
 Stages = Sequence[TrainStage]
@@ -64,11 +65,6 @@ class SuiteTrainingData:
         size: tuple[int, int] = self.spec.size
         return size
 
-    @property
-    def shard(self) -> int:
-        """Images that one of several processes gets at a time."""
-        return int(self.spec.shard)
-
     def to_json(self) -> dict[str, Any]:
         spec: dict[str, Any] = self.spec.spec()
         return spec
@@ -89,8 +85,6 @@ class DatasetTrainingData:
     """
 
     size: ClassVar[tuple[int, int]] = (0, 0)  # known once images are read
-    shard: ClassVar[int] = 1
-
     dataset: Dataset
     images: int
     part: QuestionPart | None = None
@@ -194,25 +188,20 @@ def gather_split(
     *,
     device: str,
     workers: int = 1,
-    share: tuple[int, int] = (0, 1),
+    group: ProcessGroup = ALONE,
     tell: ProgressCallback = lambda done, total, words: None,
 ) -> SplitData:
-    """Everything of a split that the stages learn from; `share` is (number, of how many) of several processes.
+    """Everything of a split that the stages learn from.
 
-    Shares of the train split are of one length, so that the processes stay in step.
+    Several processes make a part each, and then all of them have everything.
     """
-    total, (index, of) = data.count(split), share
-    sizes = [min(data.shard, total - start) for start in range(0, total, data.shard)]
-    each = [sum(sizes[k::of]) for k in range(of)]
-    if not min(each):
-        raise UserError(f"{total} images of {split} are too few for {of} processes; start fewer")
-    size = min(each) if split == TRAIN else each[index]
     if not isinstance(data, SuiteTrainingData):
-        return _read_stored(data, split, size, stages, device, workers, share, tell)
+        return _read_stored(data, split, stages, device, workers, group, tell)
     asked, drawn = _want(stages, PROGRAMS, ANSWERS), _want(stages, IMAGES)
-    how: dict[str, Any] = {"most": size, "device": device} if drawn else {}
-    source = replace(data.source(split, asked), index=index, of=of, grounding=_want(stages, GROUNDING), **how)
-    return _make_split(source, size, stages, split != TRAIN, device, workers, tell)
+    how: dict[str, Any] = {"device": device} if drawn else {}
+    where: dict[str, Any] = {"index": group.index, "of": group.of, "grounding": _want(stages, GROUNDING)}
+    source = replace(data.source(split, asked), **where, **how)
+    return _make_split(source, data.count(split), stages, split != TRAIN, device, workers, group, tell)
 
 
 def _want(stages: Stages, *kinds: str) -> bool:
@@ -224,10 +213,17 @@ def _collect(stages: Stages, scenes: Sequence[Scene], questions: Sequence[Questi
 
 
 def _make_split(
-    source: SuiteSource, size: int, stages: Stages, scenes: bool, device: str, workers: int, tell: ProgressCallback
+    source: SuiteSource,
+    size: int,
+    stages: Stages,
+    scenes: bool,
+    device: str,
+    workers: int,
+    group: ProcessGroup,
+    tell: ProgressCallback,
 ) -> SplitData:
     """Images if they are wanted, supervision, and scenes if they are wanted."""
-    workers = min(workers, source.blocks())
+    workers = max(1, min(workers, source.blocks()))
     drawn = _want(stages, IMAGES)
     if workers > 1:  # compile in one process what all workers would else compile at once, each for itself
         for scene, _ in SuiteSource(source.suite, replace(source.spec, shard=WARM), source.split).block(0):
@@ -236,19 +232,23 @@ def _make_split(
     pixels: Any = None
     blocks: Any  # generators of images and examples
     if drawn:
-        pixels = _allocate_pixels(size, source.size, device)
+        pixels = _allocate_pixels(size, source.size, device, group.on_machine)
         blocks = render_source(source, collect, device=device, workers=workers)
     else:
         blocks = summarize_source(source, collect, workers=workers)
-    pieces: list[MadeExamples] = []
-    done = 0
+    made: list[tuple[int, MadeExamples]] = []  # with the number of the first image
+    done, shard = 0, source.spec.shard
     with closing(blocks):
         for images, piece in blocks:
+            start = (source.index + done // shard * source.of) * shard + done % shard
             if drawn:
-                pixels[done : done + piece[0]] = images.rgb.to(pixels.device)
-            pieces.append(piece)
+                pixels[start : start + piece[0]] = images.rgb.to(pixels.device)
+            made.append((start, piece))
             done += piece[0]
-            tell(min(done, size), size, "images" if drawn else "images asked about")
+            tell(min(done * group.of, size), size, "images" if drawn else "images asked about")
+    if drawn:
+        group.exchange_blocks(pixels, shard)
+    pieces = [piece for _, piece in sorted(group.gather(made), key=lambda one: one[0])]
     supervision = {stage.name: stage.join([held[stage.name] for _, _, held in pieces]) for stage in stages}
     return SplitData(pixels, tuple(scene for _, kept, _ in pieces for scene in kept), supervision)
 
@@ -262,28 +262,32 @@ def _collect_examples(stages: Stages, keep_scenes: bool, some: SceneQuestions) -
 def _read_stored(
     data: DatasetTrainingData,
     split: str,
-    size: int,
     stages: Stages,
     device: str,
     workers: int,
-    share: tuple[int, int],
+    group: ProcessGroup,
     tell: ProgressCallback,
 ) -> SplitData:
+    """Every process reads all scenes and questions, and decodes some of the pictures."""
     import torch
 
-    files = (shard.images for shard in data.dataset.shards(split) if shard.images)
-    stored = (image for file in files for image in read_images(data.dataset.folder / file.path))
-    mine = islice(islice(stored, share[0], data.count(split), share[1]), size)
+    files, size = (shard.images for shard in data.dataset.shards(split) if shard.images), data.count(split)
+    stored = islice((image for file in files for image in read_images(data.dataset.folder / file.path)), size)
     scenes: list[Scene] = []
     pixels: Any = None
     if not _want(stages, IMAGES):
-        scenes = [image.scene for image in mine]
+        scenes = [image.scene for image in stored]
     with ThreadPoolExecutor(max(1, workers)) as threads:
-        while some := list(islice(mine, DECODED)):
-            arrays = list(threads.map(_decode_pixels, some))
+        for block in count():
+            if not (some := list(islice(stored, DECODED))):
+                break
             if pixels is None:
-                height, width = arrays[0].shape[:2]
-                pixels = _allocate_pixels(size, (width, height), device)
+                height, width = _decode_pixels(some[0]).shape[:2]
+                pixels = _allocate_pixels(size, (width, height), device, group.on_machine)
+            if not group.owns(block):
+                scenes += [image.scene for image in some]
+                continue
+            arrays = list(threads.map(_decode_pixels, some))
             for image, array in zip(some, arrays, strict=True):
                 if array.shape != tuple(pixels.shape[1:]):
                     raise UserError(
@@ -293,6 +297,8 @@ def _read_stored(
             pixels[len(scenes) : len(scenes) + len(some)] = torch.from_numpy(np.stack(arrays)).to(pixels.device)
             scenes += [image.scene for image in some]
             tell(len(scenes), size, "images")
+    if pixels is not None:
+        group.exchange_blocks(pixels, DECODED)
     if _want(stages, GROUNDING) and not has_grounding(data.dataset):
         raise UserError(f"{data.dataset.folder}: its questions have no grounding; make it again with this version")
     names = {scene.id for scene in scenes}
@@ -315,8 +321,11 @@ def _read_stored_questions(data: DatasetTrainingData, split: str, names: set[str
             yield from (q for q in questions if q.scenes and q.scenes[0] in names)
 
 
-def _allocate_pixels(images: int, size: tuple[int, int], device: str) -> Any:
-    """An empty [image, height, width, 3]: on the GPU if it fits, else in memory, else in a file."""
+def _allocate_pixels(images: int, size: tuple[int, int], device: str, processes: int) -> Any:
+    """An empty [image, height, width, 3]: on the GPU if it fits, else in memory, else in a file.
+
+    As many processes allocate the same here, each for itself.
+    """
     import torch
 
     width, height = size
@@ -327,7 +336,7 @@ def _allocate_pixels(images: int, size: tuple[int, int], device: str) -> Any:
         if wanted < FREE * free:
             return torch.empty(shape, dtype=torch.uint8, device=device)
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if wanted < FREE * free:
+    if wanted * processes < FREE * free:
         return torch.empty(shape, dtype=torch.uint8)
     with tempfile.TemporaryFile() as file:  # it is gone once nothing reads it
         return torch.from_numpy(np.memmap(file, np.uint8, "w+", shape=shape))

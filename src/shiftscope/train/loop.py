@@ -2,6 +2,10 @@
 
 It knows nothing of scenes, questions or files of weights. What happens in a step depends on the seed and the
 step alone, so that a training that was stopped ends with the same weights as one that was not.
+
+Several processes learn from the same batches as one would: each takes its part of every batch, and gradients,
+losses and batch norms are those of the whole. Only what is drawn within a step (dropout, augmentation of images)
+differs with their number. A checkpoint is the same for any number of them.
 """
 
 from __future__ import annotations
@@ -11,10 +15,12 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import UserError
 from ..folder import Folder
@@ -88,6 +94,7 @@ PROGRESS_SECONDS = 0.5  # between looks at the loss, each of which waits for the
 SEEDS = 1 << 62
 FEWEST = 8  # steps an epoch is to have; with few examples batches are smaller than the recipe's
 SMALLEST = 16  # but no smaller than this
+AGREED = 8  # steps between those after which several processes may stop, for they stop together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +126,7 @@ def fit(
     if state.done:
         log(state.rows)
     else:
-        with _catch_interrupt(accelerator.num_processes == 1) as stopped, _use_deterministic(accelerator.device):
+        with _catch_interrupt() as stopped, _use_deterministic(accelerator.device):
             training.run(stopped, deadline, tell, log)
     best = training.average.module
     best.load_state_dict(state.best)
@@ -134,28 +141,35 @@ class _TrainingLoop:
 
         self.task, self.accelerator, self.seed, self.checkpoints = task, accelerator, seed, checkpoints
         self.recipe = task.recipe
-        mine = torch.tensor([1 if task.train is None else len(task.train)], device=accelerator.device)
-        least = int(accelerator.gather(mine).min())  # processes take their steps together
-        few = max(least // FEWEST, min(least, SMALLEST))
-        self.batch = min(max(1, self.recipe.batch // accelerator.num_processes), few)
-        self.steps = least // self.batch  # in an epoch
+        size, several = 1 if task.train is None else len(task.train), accelerator.num_processes > 1
+        self.batch = min(self.recipe.batch, max(size // FEWEST, min(size, SMALLEST)))  # over all processes
+        self.steps = size // self.batch  # in an epoch
         self.state = (read_state(checkpoints, task.name) if checkpoints else None) or TrainState()
         self.names: list[str] = []  # of the losses
         self.summed: torch.Tensor | None = None  # [loss] over the steps of this epoch
         device = accelerator.device
         module = task.module.to(device)
+        if several:
+            from .shared_batch_norm import share_batch_norms
+
+            module = share_batch_norms(module, device)
         if device.type == "cuda":
             module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.module = module
         if self.state.done:
             self.average = WeightAverage(module)
             return
+        if self.batch < accelerator.num_processes:
+            raise UserError(
+                f"a batch of {self.batch} examples cannot be shared by {accelerator.num_processes} processes; "
+                "start fewer"
+            )
         groups = _group_parameters(module, self.recipe.weight_decay)
         optimizer = torch.optim.AdamW(groups, lr=self.recipe.lr, betas=(0.9, 0.98), fused=device.type == "cuda")
         self.prepared, self.optimizer = accelerator.prepare(_wrap_loss(module, task.loss), optimizer)
         self.average = WeightAverage(module)  # only now: preparing may move weights to another place in memory
         self.run_pass: Callable[[Any], tuple[torch.Tensor, Losses]] = self._run_pass
-        if task.captured and device.type == "cuda" and accelerator.num_processes == 1:
+        if task.captured and device.type == "cuda" and not several:  # a graph would hold what processes send
             self.run_pass = CapturedSteps(self._run_pass, list(self.prepared.parameters()))
         if self.state.step:
             module.load_state_dict(self.state.module)
@@ -179,9 +193,10 @@ class _TrainingLoop:
             start = time.monotonic()
             for _ in self._run_epoch(epoch, total, tell):
                 state.seconds = before + time.monotonic() - began
-                if stopped.is_set() or time.monotonic() > deadline:
+                over, interrupted = self._agree(time.monotonic() > deadline, stopped.is_set())
+                if over or interrupted:
                     self._save_checkpoint()
-                    raise KeyboardInterrupt if stopped.is_set() else TrainingPaused
+                    raise KeyboardInterrupt if interrupted else TrainingPaused
                 if time.monotonic() - kept > CHECKPOINT_SECONDS:
                     self._save_checkpoint()
                     kept = time.monotonic()
@@ -192,8 +207,19 @@ class _TrainingLoop:
         state.done = True
         state.module, state.average, state.optimizer = {}, {}, {}
         self._write_checkpoint()
-        if stopped.is_set():
+        if any(self._agree(stopped.is_set(), now=True)):
             raise KeyboardInterrupt
+
+    def _agree(self, *flags: bool, now: bool = False) -> Sequence[bool]:
+        """Which flags any process has set, the same in all of them; where there are several, now or now and then."""
+        import torch
+
+        if self.accelerator.num_processes == 1:
+            return flags
+        if self.state.step % AGREED and not now:
+            return [False for _ in flags]
+        counts = torch.tensor(flags, dtype=torch.float32, device=self.accelerator.device)
+        return [n > 0 for n in self.accelerator.reduce(counts, "sum").tolist()]
 
     def _run_epoch(self, epoch: int, total: int, tell: ProgressCallback) -> Iterator[None]:
         """The steps of an epoch that are still to do; what is yielded is that one more is done."""
@@ -205,20 +231,23 @@ class _TrainingLoop:
         assert examples is not None
         if isinstance(examples, Curriculum):
             examples = examples.lesson(epoch / self.recipe.epochs)
-        batches = examples.epoch(self.batch, derive(*path, "order", accelerator.process_index))
+        batches = examples.epoch(self.batch, derive(*path, "order", 0))  # the same in all processes
         self.prepared.train()
         reported = 0.0
         for k in range(state.step - epoch * self.steps, self.steps):
             torch.manual_seed(seed_of(*path, "step", k, accelerator.process_index) % SEEDS)
             for group in self.optimizer.param_groups:
                 group["lr"] = self.recipe.lr * scale_learning_rate(state.step, total, self.recipe.warmup)
-            loss, parts = self.run_pass(examples.batch(torch.from_numpy(batches[k])))
+            mine = np.array_split(batches[k], accelerator.num_processes)[accelerator.process_index]
+            loss, parts = self.run_pass(examples.batch(torch.from_numpy(mine)))
             accelerator.clip_grad_norm_(self.prepared.parameters(), self.recipe.clip)
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
             self.average.update(self.recipe.ema, state.step)
             losses = {**parts, "loss": loss}  # summed on the device, as one tensor, for many small ones are slow
             new = torch.stack(list(losses.values())).double()
+            if accelerator.num_processes > 1:
+                new = accelerator.reduce(new, "mean")
             if self.summed is None:
                 self.names = list(losses)
                 before = [state.sums.get(name, 0.0) for name in self.names]
@@ -227,7 +256,7 @@ class _TrainingLoop:
             state.step += 1
             if time.monotonic() - reported > PROGRESS_SECONDS:
                 reported = time.monotonic()
-                tell(state.step, total, f"epoch {epoch + 1}, loss {float(loss):.3f}")
+                tell(state.step, total, f"epoch {epoch + 1}, loss {float(new[-1]):.3f}")
             yield
 
     def _run_pass(self, batch: Any) -> tuple[torch.Tensor, Losses]:
@@ -252,14 +281,13 @@ class _TrainingLoop:
                 "train on more images or with another seed"
             )
         module = self.average.module.eval()
-        check = self.task.check // self.accelerator.num_processes
-        counts = count_validation(task, module, self.accelerator, check)
+        counts = count_validation(task, module, self.accelerator, task.check)
         shares = compute_shares(counts)
         figure = task.better(dict.fromkeys(counts, 0.0) | shares)  # of nothing, nothing is right
         if figure > state.best_figure or not state.best:
             state.best_figure, state.best_epoch = figure, epoch + 1
             state.best = {name: value.clone() for name, value in module.state_dict().items()}
-        examples = self.steps * self.batch * self.accelerator.num_processes
+        examples = self.steps * self.batch
         return {
             "part": task.name,
             "epoch": epoch + 1,
@@ -284,19 +312,26 @@ class _TrainingLoop:
 def count_validation(
     task: TrainTask, module: nn.Module, accelerator: Any, most: int | None = None
 ) -> dict[str, tuple[float, float]]:
-    """The counts over all validation examples of all processes, or over the first so many of each."""
+    """The counts over all validation examples, or over the first so many; several processes take turns with batches."""
     import torch
 
     size = len(task.val) if most is None else min(max(1, most), len(task.val))
     batch = task.measured or task.recipe.batch
     sums: dict[str, Any] = {}
     with torch.no_grad(), accelerator.autocast():
-        for start in range(0, size, batch):
+        for start in range(accelerator.process_index * batch, size, accelerator.num_processes * batch):
             rows = torch.arange(start, min(start + batch, size))
             for name, pair in task.measure(module, task.val.batch(rows)).items():
                 new = torch.stack([torch.as_tensor(x, device=accelerator.device).double() for x in pair])
                 sums[name] = sums[name] + new if name in sums else new
-    return {name: tuple(accelerator.reduce(sums[name], "sum").tolist()) for name in sorted(sums)}
+    found = [{name: pair.tolist() for name, pair in sums.items()}]  # of none, where there are fewer batches
+    if accelerator.num_processes > 1:
+        from accelerate.utils import gather_object
+
+        found = gather_object(found)
+    names = sorted({name for one in found for name in one})
+    zero = (0.0, 0.0)
+    return {n: (sum(one.get(n, zero)[0] for one in found), sum(one.get(n, zero)[1] for one in found)) for n in names}
 
 
 def scale_learning_rate(step: int, steps: int, warmup: float) -> float:
@@ -344,14 +379,10 @@ def _use_deterministic(device: torch.device) -> Iterator[None]:
 
 
 @contextmanager
-def _catch_interrupt(alone: bool) -> Iterator[threading.Event]:
-    """Ctrl-C asks for an end after the step; a second one ends at once.
-
-    Where several processes train together they would stop at different steps: there it ends at once, and
-    training resumes from the last checkpoint.
-    """
+def _catch_interrupt() -> Iterator[threading.Event]:
+    """Ctrl-C asks for an end after the step; a second one ends at once."""
     stop = threading.Event()
-    if not alone or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 

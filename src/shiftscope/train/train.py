@@ -26,13 +26,14 @@ from ..records import content_id
 from ..registry import MODELS, SCHEMAS
 from ..rng import seed_of
 from ..store.question_part import QuestionPart
-from ..trainable import PROGRAMS, ExampleSet, Gather, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
+from ..trainable import PROGRAMS, ExampleSet, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
 from ..url_path import refuse_url
 from .accelerator import make_accelerator, name_device
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
+from .process_group import ProcessGroup
 
 LOG = "training.jsonl"
 ProgressBar = Callable[[str], AbstractContextManager[ProgressCallback]]
@@ -58,6 +59,7 @@ class TrainSpec:
     settings: tuple[tuple[str, str], ...] = ()  # of the model: name, value
     device: str = "auto"
     workers: int = 1
+    processes: int = 1  # that train together, each its part of every batch: one per GPU
     minutes: float | None = None  # after which it pauses, and the same again resumes
     command: str = ""  # as it was typed
 
@@ -69,6 +71,8 @@ class TrainSpec:
             raise UserError("--from takes parts from a trained folder; say which part is trained with --only")
         if self.epochs is not None and self.epochs < 1:
             raise UserError(f"{self.epochs} epochs train nothing; give at least 1")
+        if self.processes < 1:
+            raise UserError(f"{self.processes} processes train nothing; give at least 1")
         if self.minutes is not None and not self.minutes > 0:
             raise UserError(f"{self.minutes:g} minutes are no time to train; give more than 0")
 
@@ -117,8 +121,25 @@ def require_torch(model: str) -> None:
 def train(spec: TrainSpec, out: Path | None = None, *, bar: ProgressBar = show_no_progress) -> TrainedFolder:
     """The trained model; a training that was finished in that folder before is not done again."""
     require_torch(spec.model)
+    if spec.processes > 1:
+        return _train_in_processes(spec, out, bar)
     data = open_training_data(spec.data, visual=spec.visual, images=spec.images, part=spec.part)
     return train_on(data, spec, out, bar=bar)
+
+
+def _train_in_processes(spec: TrainSpec, out: Path | None, bar: ProgressBar) -> TrainedFolder:
+    """The same in processes of their own, the first of which shows progress; this one waits for them."""
+    from .launch import call_in_processes, refuse_nested
+
+    refuse_nested(spec.processes)
+    each = replace(spec, processes=1, workers=max(1, spec.workers // spec.processes))
+    new, folder = call_in_processes(_train_and_name, (each, out, bar), spec.processes)
+    return replace(spec.trainable.folder.read(folder), new=new)
+
+
+def _train_and_name(spec: TrainSpec, out: Path | None, bar: ProgressBar) -> tuple[bool, Path]:
+    trained = train(spec, out, bar=bar)
+    return trained.new, trained.folder
 
 
 def train_on(
@@ -142,8 +163,6 @@ def train_on(
     _refuse_foreign(folder.path)
     deadline = time.monotonic() + 60 * spec.minutes if spec.minutes else math.inf
     accelerator = make_accelerator(spec.device)
-    if spec.minutes and accelerator.num_processes > 1:  # they would pause at different steps
-        raise UserError("--minutes pauses a training by one process; omit it with accelerate launch")
     with _hold_folder(folder, recorded, accelerator):
         if (folder.path / MODEL_FILE).exists():
             return _read_finished(spec.trainable, folder.path, recorded)
@@ -224,8 +243,9 @@ class _Training:
             about[stage.name], files[stage.name] = self._train_stage(stage, train if stage in left else None, val)
             if stage.figures:
                 began = time.monotonic()
-                with self.bar("calibrating") as tell:
-                    about |= stage.finish(self.modules[stage.name], val, self.device, tell)
+                if self.accelerator.is_main_process:  # which alone writes model.json
+                    with self.bar("calibrating") as tell:
+                        about |= stage.finish(self.modules[stage.name], val, self.device, tell)
                 self.seconds["calibration"] = time.monotonic() - began
         if self.other is not None:
             for stage in self.spec.trainable.stages:
@@ -258,10 +278,10 @@ class _Training:
             self.seconds["data"] = self.splits.seconds
             return self.splits.train if split == TRAIN else self.splits.val
         began = time.monotonic()
-        share = (self.accelerator.process_index, self.accelerator.num_processes)
+        group = ProcessGroup(self.accelerator.process_index, self.accelerator.num_processes, self.device)
         with self.bar(f"{split} data") as tell:
             found = gather_split(
-                self.data, split, stages, device=self.device, workers=self.spec.workers, share=share, tell=tell
+                self.data, split, stages, device=self.device, workers=self.spec.workers, group=group, tell=tell
             )
         for stage in stages:
             if not len(found.supervision[stage.name]):
@@ -342,16 +362,11 @@ class _Training:
     def _make_config(self, stage: TrainStage, train: SplitData | None) -> Any:
         """The part's config; a vocabulary is learned from the training data and then kept."""
         if not stage.learns_vocabulary:
-            return stage.fit_vocabulary(self.data.schema, train, None)
+            return stage.fit_vocabulary(self.data.schema, train)
         name = f"{stage.name}.json"
         if train is None:
             return stage.read_config(json.loads(self.checkpoints.read(name)))
-        gather: Gather | None = None
-        if self.accelerator.num_processes > 1:
-            from accelerate.utils import gather_object
-
-            gather = gather_object
-        config = stage.fit_vocabulary(self.data.schema, train, gather)
+        config = stage.fit_vocabulary(self.data.schema, train)
         if self.accelerator.is_main_process:
             self.checkpoints.write_whole(name, json.dumps(config.to_json(), ensure_ascii=False).encode())
         return config

@@ -14,53 +14,15 @@ from shiftscope.model import ModelOptions, ModelSetting, Prompt, build_model
 from shiftscope.question import Question
 from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.store.run_log import read_rows
+from tiny_llava import WORDS, save_tiny_llava
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-
-WORDS = "yes no red gray blue cube sphere how many cubes are there ? is anything what color it answer with one word or number and nothing else . 0 1 2 3"
-CHAT = "{% for m in messages %}{% for c in m['content'] %}{% if c['type'] == 'image' %}<image>{% else %}{{ c['text'] }}{% endif %} {% endfor %}{% endfor %}"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A Llava of a few thousand weights: CLIP's eye on 16×16 pixels, one layer of Llama, a vocabulary of words."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    from transformers import (
-        CLIPImageProcessorPil,
-        CLIPVisionConfig,
-        LlamaConfig,
-        LlavaConfig,
-        LlavaForConditionalGeneration,
-        LlavaProcessor,
-        PreTrainedTokenizerFast,
-    )
-
-    words = Tokenizer(models.WordLevel(unk_token="<unk>"))
-    words.pre_tokenizer = pre_tokenizers.Whitespace()
-    special = ["<unk>", "<pad>", "<s>", "</s>", "<image>"]
-    words.train_from_iterator([WORDS], trainers.WordLevelTrainer(special_tokens=special))
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=words, unk_token="<unk>", pad_token="<pad>", bos_token="<s>", eos_token="</s>",
-        additional_special_tokens=["<image>"],
-    )  # fmt: skip
-    eye = CLIPImageProcessorPil(size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16})
-    processor = LlavaProcessor(
-        image_processor=eye, tokenizer=tokenizer, patch_size=8, chat_template=CHAT,
-        vision_feature_select_strategy="default", num_additional_image_tokens=1,
-    )  # fmt: skip
-    small = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
-    config = LlavaConfig(
-        vision_config=CLIPVisionConfig(**small, num_hidden_layers=2, image_size=16, patch_size=8, projection_dim=16),
-        text_config=LlamaConfig(
-            **small, vocab_size=len(tokenizer), num_hidden_layers=1, num_key_value_heads=2, pad_token_id=1, bos_token_id=2, eos_token_id=3
-        ),
-        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
-    )  # fmt: skip
-    torch.manual_seed(0)
     made = tmp_path_factory.mktemp("tiny")
-    LlavaForConditionalGeneration(config).save_pretrained(made)
-    processor.save_pretrained(made)
+    save_tiny_llava(made)
     return made
 
 
@@ -205,6 +167,32 @@ def test_the_system_prompt_goes_through_the_chat_template(folder):
     model = build_model(str(folder), ModelSetting(options=ModelOptions(max_tokens=1)))
     plain, told = model.predict([ask("how many"), ask("how many", system="answer with one word")])
     assert told.usage[0].read == plain.usage[0].read + 4
+
+
+def test_a_template_that_only_the_tokenizer_has_is_used(folder, tmp_path):
+    from transformers import AutoProcessor, AutoTokenizer
+
+    made = tmp_path / "model"
+    shutil.copytree(folder, made)
+    (made / "chat_template.jinja").unlink()
+    processor = AutoProcessor.from_pretrained(made)
+    assert not getattr(processor, "chat_template", None)
+    plain = build_model(f"hf:{made}", ModelSetting(options=ModelOptions(max_tokens=1))).predict([ask("how many")])[0]
+    tokenizer = AutoTokenizer.from_pretrained(made)
+    tokenizer.chat_template = "{% for m in messages %}is {{ m['content'] }} {% endfor %}answer with"
+    model = build_model(f"hf:{made}", ModelSetting(options=ModelOptions(max_tokens=1)))
+    model._processor.tokenizer = tokenizer
+    told, both = model.predict([ask("how many"), ask("how many", system="one word")])
+    assert (told.usage[0].read, both.usage[0].read) == (plain.usage[0].read + 3, plain.usage[0].read + 6)
+
+
+def test_what_a_model_writes_is_not_cut_where_it_does_not_repeat_the_prompt(folder):
+    import torch
+
+    model = build_model(str(folder), ModelSetting(options=ModelOptions(max_tokens=1)))
+    read, wrote = torch.tensor([[5, 6], [1, 7]]), torch.tensor([[5, 9, 9], [9, 9, 9]])
+    assert model._cut_prompt(torch.cat([read, wrote], 1), read).tolist() == wrote.tolist()
+    assert model._cut_prompt(wrote, read).tolist() == wrote.tolist()
 
 
 def test_samples_of_a_local_model_differ_and_do_not_depend_on_stops(folder, data, tmp_path):

@@ -28,7 +28,7 @@ def data():
 def test_the_parsers_never_wait_for_the_device(stage, data):
     schema, train = data
     assert stage.captured
-    config = stage.fit_vocabulary(schema, train, None)
+    config = stage.fit_vocabulary(schema, train)
     module = stage.build(config, {}).train()
     batch = stage.make_examples(train, config, "cpu").batch(torch.arange(3))
     seen = list_operations(lambda: stage.loss(module, batch)[0].backward())

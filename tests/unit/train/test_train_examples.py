@@ -1,4 +1,4 @@
-"""What is trained on: a folder or a suite's world, the same examples either way, cut into shares."""
+"""What is trained on: a folder or a suite's world, the same examples either way, whoever makes them."""
 
 from dataclasses import replace
 
@@ -13,6 +13,7 @@ from shiftscope.scene_table import pack_scenes
 from shiftscope.store.shard import read_images
 from shiftscope.suites.clevr import suite as clevr
 from shiftscope.train.data import SuiteTrainingData, gather_split, open_training_data
+from shiftscope.train.process_group import ProcessGroup
 
 torch = lazy("torch")
 
@@ -52,21 +53,38 @@ def test_only_so_many_images_of_a_folder(folder):
     assert len(gather_split(open_training_data(str(folder), images=4), "val", **ALL).pixels) == 1
 
 
-def test_shares_are_of_one_length_and_hold_different_images(refuses, folder):
-    data = open_training_data(str(folder))
-    shares = [gather_split(data, "train", share=(k, 3), **ALL) for k in range(3)]
-    assert [len(s.pixels) for s in shares] == [3, 3, 3]
-    assert len({image.numpy().tobytes() for share in shares for image in share.pixels}) == 9
-    drawn = [gather_split(WORLD, "train", share=(k, 2), **ALL) for k in range(2)]  # blocks of 3, 3, 3 and 1
-    assert [len(s.pixels) for s in drawn] == [4, 4]
-    assert len({image.numpy().tobytes() for share in drawn for image in share.pixels}) == 8
-    assert (
-        [len(s.supervision[PAIRS.name]) for s in drawn]
-        == [len(s.supervision[SCENES.name]) * 2 for s in drawn]
-        == [8, 8]
-    )
-    with refuses("1 images of val are too few for 2 processes"):
-        gather_split(data, "val", share=(0, 2), **ALL)
+def gather_in_turn(data, split, processes):
+    """The split as the last of so many processes has it."""
+
+    class Turn(ProcessGroup):
+        def gather(self, mine):
+            gathered.extend(mine)
+            return list(gathered)
+
+        def exchange_blocks(self, table, block):
+            for number, start in enumerate(range(0, len(table), block)):
+                if self.owns(number):
+                    blocks[start] = table[start : start + block].clone()
+                elif start in blocks:
+                    table[start : start + block] = blocks[start]
+
+    gathered, blocks = [], {}
+    for index in range(processes):
+        found = gather_split(data, split, group=Turn(index, processes), **ALL)
+    return found
+
+
+@pytest.mark.parametrize("processes", [2, 3, 5])
+def test_what_several_processes_make_is_what_one_makes(processes, folder, monkeypatch):
+    monkeypatch.setattr("shiftscope.train.data.DECODED", 3)
+    for data in (WORLD, open_training_data(str(folder))):
+        for split in ("train", "val"):  # blocks of 3, 3, 3 and 1, and one of 1
+            alone, shared = gather_split(data, split, **ALL), gather_in_turn(data, split, processes)
+            assert torch.equal(shared.pixels, alone.pixels)
+            assert shared.scenes == alone.scenes
+            assert shared.supervision[PAIRS.name] == alone.supervision[PAIRS.name]
+            ours, theirs = shared.supervision[SCENES.name], alone.supervision[SCENES.name]
+            assert np.array_equal(ours.boxes, theirs.boxes)
 
 
 def test_a_batch_is_picked_by_number():

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ...batch_mean import average_cross_entropy
 from ...errors import UserError, unknown
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
-from ...trainable import ANSWERS, IMAGES, Counts, Gather, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage
+from ...trainable import ANSWERS, IMAGES, Counts, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage
 from .questions import UNSEEN, AnsweredQuestions, AnswererConfig, list_answers
 
 if TYPE_CHECKING:
@@ -70,12 +71,10 @@ class AnswerStage(TrainStage):
     def join(self, pieces: Sequence[AnsweredQuestions]) -> AnsweredQuestions:
         return AnsweredQuestions.join(pieces)
 
-    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> AnswererConfig:
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> AnswererConfig:
         assert train is not None
         questions: AnsweredQuestions = train.supervision[self.name]
         words, answers = list(questions.texts.vocabulary), list(questions.answer_words)
-        if gather is not None:
-            words, answers = gather(words), gather(answers)
         size = (0, 0)
         if IMAGES in self.supervision and train.pixels is not None:
             size = (int(train.pixels.shape[2]), int(train.pixels.shape[1]))
@@ -109,9 +108,7 @@ class AnswerStage(TrainStage):
 
     def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
         """What has no answer in the vocabulary teaches nothing."""
-        from torch.nn.functional import cross_entropy
-
-        return cross_entropy(self.logits(module, batch).float(), batch.targets, ignore_index=UNSEEN), {}
+        return average_cross_entropy(self.logits(module, batch).float(), batch.targets, UNSEEN), {}
 
     def measure(self, module: Any, batch: Any) -> Counts:
         """An answer outside the vocabulary is wrong, whatever is answered."""

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ...batch_mean import divide_by_batch
 from ...trainable import Counts, Losses
 from ..end_to_end.network import AnswerBatch
 from ..end_to_end.questions import PAD
@@ -108,7 +109,7 @@ def _cross_entropy(logs: Tensor, wanted: Tensor, dim: int) -> Tensor:
 
 
 def _average(values: Tensor, weight: Tensor) -> Tensor:
-    return (values * weight).sum() / weight.sum().clamp(min=1)
+    return divide_by_batch((values * weight).sum(), weight.sum())
 
 
 def measure_grounding(module: Mdetr, batch: GroundingBatch) -> Counts:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from ...batch_mean import divide_by_batch
 from ...errors import UserError
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
-from ...trainable import GROUNDING, SCENES, Counts, Gather, Losses, Rows, SplitData, TrainRecipe
+from ...trainable import GROUNDING, SCENES, Counts, Losses, Rows, SplitData, TrainRecipe
 from ..end_to_end.answering import TrainedAnswerer
 from ..end_to_end.questions import UNSEEN, AnswererConfig
 from ..end_to_end.training import ANSWERER, STEP, AnswerExamples, AnswerStage, AnswerTraining, group_by_image
@@ -65,10 +66,10 @@ class GroundingStage(AnswerStage):
     def join(self, pieces: Sequence[Any]) -> Any:
         return GroundedQuestions.join(pieces)
 
-    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> AnswererConfig:
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> AnswererConfig:
         assert train is not None
         plain = {self.name: train.supervision[self.name].questions}
-        return super().fit_vocabulary(schema, replace(train, supervision=plain), gather)
+        return super().fit_vocabulary(schema, replace(train, supervision=plain))
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
         module.features.load_state_dict(self._load_parser(config).state_dict())
@@ -123,7 +124,8 @@ class GroundedAnswerStage(GroundingStage):
         from .loss import compute_grounding_loss
 
         fused = module.fuse(batch)
-        answers = nll_loss(module.answer(fused), batch.targets, ignore_index=UNSEEN)
+        summed = nll_loss(module.answer(fused), batch.targets, ignore_index=UNSEEN, reduction="sum")
+        answers = divide_by_batch(summed, (batch.targets != UNSEEN).sum())
         found, terms = compute_grounding_loss(module, batch, fused)
         return answers + STILL_GROUNDING * found, {**terms, "answers": answers.detach()}
 

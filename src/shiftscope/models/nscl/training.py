@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from ...batch_mean import divide_by_batch
 from ...lang.check import plan_program
 from ...lang.exec.packed import PreparedPrograms
 from ...lang.op import BOOL, INT
@@ -19,7 +20,7 @@ from ...lang.program import Program
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
-from ...trainable import ANSWERS, IMAGES, Counts, Gather, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage
+from ...trainable import ANSWERS, IMAGES, Counts, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage
 from ..nsvqa.scene_parser.config import SceneParserConfig
 from ..nsvqa.trained_model import PARSERS, QUESTION_PARSER, SCENE_PARSER, TrainedModel
 from ..nsvqa.training import NeuroSymbolicTraining
@@ -91,7 +92,7 @@ class ConceptStage(TrainStage):
             past[-1],
         )
 
-    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> Any:
         from ..nsvqa.scene_parser.regions import count_numbers
         from .network import ConceptConfig
 
@@ -143,7 +144,7 @@ class ConceptStage(TrainStage):
         from torch.nn.functional import nll_loss
 
         summed = nll_loss(self.logits(module, batch), batch.targets, ignore_index=NEVER, reduction="sum")
-        return summed / (batch.targets != NEVER).sum().clamp(min=1), {}
+        return divide_by_batch(summed, (batch.targets != NEVER).sum()), {}
 
     def measure(self, module: Any, batch: Any) -> Counts:
         right, parts = self.logits(module, batch).argmax(-1) == batch.targets, batch.about_parts

@@ -18,9 +18,8 @@ from ...question import Question
 from ...scene import Scene
 from ...scene_table import pack_scenes
 from ...schema import Schema
-from ...trainable import PROGRAMS, Counts, Gather, Losses, ProgressCallback, Rows, SplitData, TrainRecipe, TrainStage
+from ...trainable import PROGRAMS, Counts, Losses, ProgressCallback, Rows, SplitData, TrainRecipe, TrainStage
 from .labels import SceneLabels, join_labels, label_scenes
-from .question_parser.tokens import order_tokens
 from .question_parser.vocabulary import ParserVocabulary, QuestionParserConfig
 from .scene_parser.config import SceneParserConfig
 from .trained_model import PARSERS, QUESTION_PARSER, SCENE_PARSER, TrainedModel
@@ -59,7 +58,7 @@ class SceneParserStage(TrainStage):
     def join(self, pieces: Sequence[SceneLabels]) -> SceneLabels:
         return join_labels(pieces)
 
-    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> Any:
         return SceneParserConfig(schema)
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
@@ -84,10 +83,7 @@ class SceneParserStage(TrainStage):
         return measure(module, batch)
 
     def finish(self, module: Any, val: SplitData, device: str, tell: ProgressCallback) -> dict[str, Any]:
-        """The stage's `figures` as model.json keeps them; null where the validation split teaches nothing.
-
-        Of several processes each does this on its own share of the split; the first one's is kept.
-        """
+        """The stage's `figures` as model.json keeps them; null where the validation split teaches nothing."""
         import torch
 
         from .scene_parser.decode import parse
@@ -128,11 +124,9 @@ class QuestionParserStage(TrainStage):
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> list[TextProgram]:
         return [(q.text, q.program) for q in questions if q.program is not None]
 
-    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> Any:
         assert train is not None
         pairs: Sequence[TextProgram] = train.supervision[self.name]
-        if gather is not None:
-            pairs = gather(_select_covering(pairs))
         return replace(QuestionParserConfig(ParserVocabulary.learn(pairs, schema)), **self.varied)
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
@@ -238,21 +232,3 @@ class QuestionExamples:
         """Augmented, if it is one of the epoch that is under way."""
         varied = self.under_way.batch(rows) if self.under_way else None
         return self.all.take(rows) if varied is None else varied
-
-
-def _select_covering(pairs: Sequence[TextProgram]) -> list[TextProgram]:
-    """Some of the questions, in which every word and every token of all of them occurs."""
-    plans: dict[tuple[int, ...], list[tuple[int, int]]] = {}  # skeleton → its nodes and their kinds
-    kinds: dict[object, int] = {}
-    seen: set[object] = set()
-    kept = []
-    for text, program in pairs:
-        skeleton = program.skeleton()
-        if skeleton not in plans:
-            steps = (step.generalize() for step in order_tokens(program))
-            plans[skeleton] = [(at, kinds.setdefault(step, len(kinds))) for at, step in steps]
-        new = {*text.split(), *((kind, program.nodes[at].params) for at, kind in plans[skeleton])}
-        if not new <= seen:
-            seen |= new
-            kept.append((text, program))
-    return kept

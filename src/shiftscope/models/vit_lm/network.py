@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ...batch_mean import average_cross_entropy
 from ...errors import UserError
 from ..end_to_end.network import AnswerBatch, Answerer
 from ..end_to_end.questions import END, PAD, UNKNOWN, UNSEEN, AnswererConfig
@@ -123,10 +124,10 @@ def compute_loss(module: VitLmAnswerer, batch: AnswerBatch) -> tuple[Tensor, Map
     """Of the answer, and of the next word at each place of the question."""
     assert batch.targets is not None
     known = module.read(batch)
-    answer = F.cross_entropy(module.score_answers(known, batch.lengths).float(), batch.targets, ignore_index=UNSEEN)
+    answer = average_cross_entropy(module.score_answers(known, batch.lengths).float(), batch.targets, UNSEEN)
     following = batch.words[:, 1:].masked_fill(batch.words[:, 1:] == END, PAD)
     words = F.linear(known[:, :-1], module.embed.weight[: module.config.tokens])
-    language = F.cross_entropy(words.flatten(0, 1).float(), following.flatten(), ignore_index=PAD)
+    language = average_cross_entropy(words.flatten(0, 1).float(), following.flatten(), PAD)
     return answer + module.config.sizes["language"] * language, {"answer": answer, "language": language}
 
 

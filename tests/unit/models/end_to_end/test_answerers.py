@@ -58,7 +58,7 @@ def folder(splits, tmp_path_factory):
 
 def start(stage, splits):
     """A new module and the examples of the training split."""
-    config = stage.fit_vocabulary(WORLD.schema, splits.train, None)
+    config = stage.fit_vocabulary(WORLD.schema, splits.train)
     torch.manual_seed(0)
     module = stage.build(config, {})
     stage.load_pretrained(module, config)

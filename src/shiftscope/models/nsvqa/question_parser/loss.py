@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ....batch_mean import average_cross_entropy, divide_by_batch
 from ....trainable import Rows
 from .add_lists import ListAdder
 from .add_modifiers import ROUNDS, ModifierAdder, Random
@@ -78,6 +79,11 @@ class QuestionParserBatch:
         words, tokens = (-(-wide // step) * step for wide in self.lengths.amax(0).tolist())
         return QuestionParserBatch(_cut(self.words, words), _cut(self.tokens, tokens), self.lengths)
 
+    def cut(self, start: int, size: int, step: int = 1) -> "QuestionParserBatch":
+        """So many questions that stand together."""
+        tables = (table[start : start + size] for table in (self.words, self.tokens, self.lengths))
+        return QuestionParserBatch(*tables).trim(step)
+
     def split(self, size: int, step: int = 1) -> list["QuestionParserBatch"]:
         """Batches of so many questions each, one after another."""
         tables = (self.words, self.tokens, self.lengths)
@@ -106,10 +112,10 @@ def compute_loss(module: QuestionParser, batch: QuestionParserBatch) -> tuple[Te
     """The mean over tokens, and the share of tokens whose likeliest value is right."""
     scores = module(batch.words, batch.tokens[:, :-1])
     true = batch.tokens[:, 1:]
-    mean = functional.cross_entropy(scores.flatten(0, 1).float(), true.flatten(), ignore_index=PAD)
+    mean = average_cross_entropy(scores.flatten(0, 1).float(), true.flatten(), PAD)
     counted = true != PAD
-    right = ((scores.detach().argmax(-1) == true) & counted).sum() / counted.sum()
-    return mean, {"token accuracy": right}
+    right = ((scores.detach().argmax(-1) == true) & counted).sum().float()
+    return mean, {"token accuracy": divide_by_batch(right, counted.sum())}
 
 
 # A GPU takes as long to vary a thousand questions as to vary many thousands, so it varies some batches
@@ -145,14 +151,20 @@ class QuestionEpoch:
     ) -> None:
         self.table, self.rows, self.vary = table, rows, vary
         self._seeds = random.integers(SEEDS, size=len(rows)).tolist()
-        self._number = {int(some[0]): k for k, some in enumerate(rows)}  # a row is in one batch at most
+        self._number = np.full(len(table), -1)  # [question] of the batch that has it, which is one at most
+        for k, some in enumerate(rows):
+            self._number[some] = k
         self._together, self._step = (1, 1) if table.words.device.type == "cpu" else (TOGETHER, STEP)
         self._start, self._made = 0, list[QuestionParserBatch]()
 
     def batch(self, rows: Tensor) -> QuestionParserBatch | None:
-        """The batch that has these rows, varied; None if none has. Batches varied together swap questions by length."""
-        k = self._number.get(int(rows[0]))
-        if k is None or not np.array_equal(self.rows[k], rows.numpy()):
+        """The batch that has these rows, varied; None if none has. Batches varied together swap questions by length.
+
+        Of several processes each asks for some rows that stand together, and gets what stands there now.
+        """
+        k, size = int(self._number[int(rows[0])]), len(rows)
+        at = int(np.flatnonzero(self.rows[k] == int(rows[0]))[0]) if k >= 0 else 0
+        if k < 0 or not np.array_equal(self.rows[k][at : at + size], rows.numpy()):
             return None
         start = k - k % self._together
         if start != self._start or not self._made:
@@ -163,4 +175,5 @@ class QuestionEpoch:
             made = varied.split(len(some[0]), self._step)
             order = np.random.default_rng(self._seeds[start]).permutation(len(made))
             self._start, self._made = start, [made[i] for i in order]
-        return self._made[k - start]
+        found = self._made[k - start]
+        return found if size == len(found) else found.cut(at, size, self._step)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ....batch_mean import divide_by_batch
 from ....schema import Schema
 from ..labels import SceneLabels
 from . import network
@@ -217,7 +218,7 @@ def focal_loss(scores: Tensor, wanted: Tensor, there: Tensor) -> Tensor:
     peak = wanted == 1
     hit = (1 - chance).square() * sure
     miss = chance.square() * unsure * (1 - wanted).pow(4)
-    return -torch.where(peak, hit, miss).sum() / there.sum().clamp(min=1)
+    return divide_by_batch(-torch.where(peak, hit, miss).sum(), there.sum())
 
 
 def box_error(boxes: Tensor, true: Tensor, there: Tensor, stride: int) -> Tensor:
@@ -247,7 +248,7 @@ def _attribute_error(scores: Tensor, codes: Tensor) -> Tensor:
 
 def _mean_where(values: Tensor, there: Tensor) -> Tensor:
     """Over what is there; 0 where nothing is."""
-    return torch.where(there, values, 0.0).sum() / there.sum().clamp(min=1)
+    return divide_by_batch(torch.where(there, values, 0.0).sum(), there.sum())
 
 
 def get_config(module: nn.Module) -> SceneParserConfig:
