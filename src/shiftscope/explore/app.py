@@ -26,7 +26,7 @@ from .example_view import ExampleView, build_view, describe_masks, read_edit_for
 from .filters import ASKED, RUN, ExampleFilter, read_place, read_run_number
 from .pages.example import render_example
 from .pages.example_list import render_list
-from .pages.frame import PageFrame, render_error
+from .pages.frame import SCRIPTS, PageFrame, render_error
 from .pages.models import render_models
 from .pages.shortcuts import render_shortcuts
 from .pages.slices import render_slices
@@ -47,7 +47,7 @@ HEADERS = {
 STATIC = {
     "report.css": ("shiftscope.report", "style.css", "text/css"),
     "style.css": ("shiftscope.explore", "style.css", "text/css"),
-    "script.js": ("shiftscope.explore", "script.js", "text/javascript"),
+    **{name: ("shiftscope.explore", name, "text/javascript") for name in SCRIPTS},
 }
 LARGEST_FORM = 1 << 20  # bytes
 MOST_FIELDS = 5000  # a scene of many objects with parts has a thousand
@@ -168,7 +168,8 @@ class ExplorerPages:
         view = self._build_view(request)
         edits = read_edit_form(view.images, dict(request.query))
         program = [("program", view.program_text)] if view.has_own_program else []
-        listed = [*program, *(("edit", one) for one in edits), *view.chosen.conditions]
+        seen = [(name, request.get(name)) for name in ("show", "step") if name in dict(request.query)]
+        listed = [*program, *(("edit", one) for one in edits), *view.chosen.conditions, *seen]
         return _redirect(f"{view.link}{f'?{urlencode(listed)}' if listed else ''}")
 
     def ask_model(self, request: WebRequest) -> Any:

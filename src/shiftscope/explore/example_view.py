@@ -2,7 +2,7 @@
 
 program=count(scene())      another program than the question's
 edit=0:2.color=red          in image 0, object 2 is red (`scene_edit.py`)
-step=4                      the node of the program that is lit first; `script.js` reads it, and the overlays:
+step=4                      the node of the program that is lit first; `lights.js` reads it, and the overlays:
 show=masks,boxes            what is drawn over the images
 """
 

@@ -22,6 +22,7 @@ from ..reference_graph import draw_references
 from ..scene_edit import STANDARD_SIZE, explain_undrawable
 from .edit_forms import render_edit_forms
 from .frame import PageFrame
+from .places import can_move_in_picture, render_handles
 
 PHRASE_HUES = 7
 STAGE_NAMES = ("Before", "After")
@@ -64,7 +65,7 @@ def _render_position(view: ExampleView) -> Html:
         if not 0 <= place < len(rows):
             return tag("span", text, class_="button", aria_disabled="true")
         address = f"/d/{view.data.number}/e/{rows[place]}{view.chosen.to_query()}"
-        return tag("a", text, href=address, class_="button", data_key=key)
+        return tag("a", text, href=address, class_="button", data_key=key, data_keep="show")
 
     where = f"{at + 1:,} of {len(rows):,}" if inside else "not in this list"
     return tag(
@@ -115,6 +116,7 @@ def _render_shots(view: ExampleView) -> Html:
             ("boxes", "Boxes", "b"),
             ("parts", "Parts", "a"),
             ("grounding", "Grounding", "g"),
+            ("places", "Move objects", "v"),
         )
         if _has_layer(view, layer)
     ]
@@ -151,7 +153,8 @@ def _render_shot(view: ExampleView, stage: int, k: int, name: str, undrawable: s
     if picture is None:  # boxes on nothing, with their names
         overlays |= {"role": "img", "aria_label": alt}
     canvas = tag("canvas", width=width, height=height, aria_hidden="true")
-    lit = tag("div", picture, canvas, class_="lit" if has_picture else "lit blank", **overlays)
+    handles = render_handles(view, k, (width, height)) if has_picture and not stage else None
+    lit = tag("div", picture, canvas, handles, class_="lit" if has_picture else "lit blank", **overlays)
     note = f"The picture is as it was: {undrawable}." if undrawable and has_picture else ""
     return tag("figure", caption, lit, tag("p", note, class_="note") if note else None, class_="shot")
 
@@ -162,6 +165,8 @@ def _has_layer(view: ExampleView, layer: str) -> bool:
         return any(i.mask for i in images)
     if layer == "parts":
         return any(i.parts or i.part_mask for i in images)
+    if layer == "places":
+        return any(can_move_in_picture(view, k) for k in range(len(images)))
     if layer == "grounding":
         return bool(view.question.grounding) and not view.edits
     return any(i.boxes or any(o.box for o in i.scene.objects) for i in images)
@@ -316,7 +321,12 @@ def _render_ask(view: ExampleView, asker: ModelAsker | None, reply: ModelReply |
         ),
     )
     form = tag(
-        "form", field, tag("button", f"Ask {asker.name}"), method="post", action=f"{view.to_address('/ask')}#reply"
+        "form",
+        field,
+        tag("button", f"Ask {asker.name}"),
+        method="post",
+        action=f"{view.to_address('/ask')}#reply",
+        data_keep="show step",
     )
     return tag("section", tag("h2", "Ask the model"), form, said, class_="ask")
 

@@ -9,6 +9,7 @@ from ... import __version__
 from ...report.markup import Child, Html, tag
 from ..collection import Collection, OpenedData
 
+SCRIPTS = ("lights.js", "places.js", "script.js")  # in this order; they share one scope
 KEYS = (  # what the keyboard does, by page; `script.js` reads the same attributes
     ("everywhere", (("?", "these keys"), ("/", "search the questions"), ("u", "up to the list"))),
     (
@@ -23,6 +24,7 @@ KEYS = (  # what the keyboard does, by page; `script.js` reads the same attribut
             ("Esc", "no step"),
             ("n p", "next, previous example of the list"),
             ("m b a g", "masks, boxes, parts, grounding"),
+            ("v", "move objects in the picture: Tab to one, arrow keys (Shift: further), Enter"),
             ("e", "edit the program"),
             ("s", "edit the scene"),
             ("q", "ask the model"),
@@ -51,7 +53,7 @@ class PageFrame:
             tag("link", rel="icon", href="data:,"),
             tag("link", rel="stylesheet", href="/static/report.css"),
             tag("link", rel="stylesheet", href="/static/style.css"),
-            tag("script", src="/static/script.js", defer=True),
+            [tag("script", src=f"/static/{name}", defer=True) for name in SCRIPTS],
         )
         main = tag("main", body, id="content", tabindex="-1")
         skip = tag("a", "Skip to the content", href="#content", class_="skip")
