@@ -27,7 +27,7 @@ from .filters import ASKED, RUN, ExampleFilter, read_place, read_run_number
 from .pages.example import render_example
 from .pages.example_list import render_list
 from .pages.frame import SCRIPTS, PageFrame, render_error
-from .pages.models import render_models
+from .pages.models import prepare_models, render_models
 from .pages.shortcuts import render_shortcuts
 from .pages.slices import render_slices
 from .pages.twins import render_twins
@@ -94,6 +94,7 @@ class ExplorerPages:
         self.collection, self.asker = collection, asker
         self.frame = PageFrame(collection)
         self._warmed = False
+        self._prepared = set[int]()  # datasets whose first two runs are being compared, or are
 
     def list_routes(self) -> list[tuple[str, str, Page]]:
         return [
@@ -123,7 +124,12 @@ class ExplorerPages:
     def show_list(self, request: WebRequest) -> Any:
         page = request.get_number("page") if request.get("page") else 1
         chosen, more = ExampleFilter.parse(request.query), bool(request.get("more"))
-        return _html(render_list(self.frame, self._get_data(request), chosen, page, more))
+        data = self._get_data(request)
+        listed = _html(render_list(self.frame, data, chosen, page, more))
+        if len(data.runs) > 1 and data.number not in self._prepared:
+            self._prepared.add(data.number)
+            threading.Thread(target=prepare_models, args=(data,), daemon=True).start()
+        return listed
 
     def show_any(self, request: WebRequest) -> Any:
         data, chosen = self._get_data(request), ExampleFilter.parse(request.query)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ... import __version__
 from ...report.markup import Child, Html, tag
+from ...report.number_format import format_count
 from ..collection import Collection, OpenedData
 
 SCRIPTS = ("lights.js", "places.js", "script.js")  # in this order; they share one scope
@@ -14,7 +15,12 @@ KEYS = (  # what the keyboard does, by page; `script.js` reads the same attribut
     ("everywhere", (("?", "these keys"), ("/", "search the questions"), ("u", "up to the list"))),
     (
         "list",
-        (("j k", "next, previous example"), ("Enter", "open it"), ("n p", "next, previous page"), ("r", "any one")),
+        (
+            ("j k", "next, previous example"),
+            ("Enter", "open it"),
+            ("n p", "next, previous page"),
+            ("r", "a random example"),
+        ),
     ),
     (
         "example",
@@ -104,6 +110,11 @@ def render_select(label: str, name: str, options: Iterable[tuple[str, str]], cho
     """A labelled menu; options are values and what they are called."""
     listed = [tag("option", text, value=value, selected=value == chosen) for value, text in options]
     return tag("label", tag("span", label), tag("select", listed, name=name))
+
+
+def link_count(n: int, address: str) -> Child:
+    """A number of examples that leads to them; nothing to be seen leads nowhere."""
+    return tag("a", format_count(n), href=address) if n else "0"
 
 
 def render_hidden(pairs: Iterable[tuple[str, str]]) -> list[Html]:
