@@ -210,7 +210,7 @@ def _render_run(view: ExampleView, k: int) -> Html:
     told: list[Child] = []
     if prediction is not None:
         if prediction.confidence is not None:
-            told.append(tag("p", f"Confidence {format_percent(prediction.confidence)}"))
+            told.append(tag("p", f"Confidence {format_percent(prediction.confidence)}%"))
         for name, text in (
             ("Response", prediction.raw),
             ("Reason", prediction.reason),
@@ -304,7 +304,7 @@ def _render_ask(view: ExampleView, asker: ModelAsker | None, reply: ModelReply |
             if text and text != reply.answer:
                 rows.append(tag("p", f"{name}: ", tag("span", text[:SHOWN_RAW], class_="code")))
         if reply.confidence is not None:
-            rows.append(tag("p", f"Confidence {format_percent(reply.confidence)}"))
+            rows.append(tag("p", f"Confidence {format_percent(reply.confidence)}%"))
         said = tag(
             "div", tag("p", f"“{reply.question}”", class_="quiet"), rows, class_="reply", role="status", id="reply"
         )
