@@ -311,7 +311,7 @@ def check_with_axe(page):
     return [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in serious]
 
 
-PAGES = ("/d/0", "/d/0?more=1&run.0=wrong", "/d/0/e/1", "/d/0/e/4", "/d/0/slices", "/d/0/models", "/d/9")
+PAGES = ("/d/0", "/d/0?more=1&run.0=wrong", "/d/0/e/1?show=places", "/d/0/e/4", "/d/0/slices", "/d/0/models", "/d/9")
 
 
 @pytest.mark.full

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from socket import gethostname
 from typing import Annotated
@@ -95,7 +96,8 @@ def command(
             print(f"open {address} (Ctrl-C ends it)")
         sys.stdout.flush()
 
-    serve_app(app, host, port, ready=print_ready)
+    with suppress(KeyboardInterrupt):
+        serve_app(app, host, port, ready=print_ready)
 
 
 def _make_token() -> str:

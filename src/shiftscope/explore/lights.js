@@ -221,6 +221,7 @@ class Stepper {
     }
     document.body.dataset.busy = "yes";
     const what = step ? JSON.parse(step.dataset.step) : null;
+    this.shots.forEach((shot) => shot.load()); // all at once, drawn in their order
     for (const shot of this.shots) {
       await shot.load();
       if (this.now !== step) return; // another was chosen meanwhile

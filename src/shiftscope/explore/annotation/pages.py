@@ -83,14 +83,14 @@ class AnnotationPages:
             "Then you see the stored answer: say whether it is correct, wrong, or cannot be told.",
             "Reword the question in fluent English of your own, with the same meaning.",
         ]
-        qualification = self.store.read_round()
-        if qualification.questions:
-            steps.append(f"The first {qualification.questions} questions qualify you for the others.")
+        n = self.store.read_round().questions
+        note = tag("p", f"The first {count_noun(n, 'question')} qualify you for the others.") if n else None
         lead = f"{count_noun(self.store.count_questions(), 'question')} of the split {self.split}"
         body = tag(
             "div",
             render_heading("Validate and paraphrase", lead),
             tag("ol", [tag("li", s) for s in steps]),
+            note,
             form,
             class_="plain",
         )
@@ -285,7 +285,7 @@ def _render_judgement(mine: Annotation, stored: str, text: str) -> Html:
 
 
 def _render_links(previous: int | None, name: str = "") -> Html:
-    back = tag("a", "Back to the last one", href=f"/task/{previous}") if previous is not None else None
+    back = tag("a", "Previous question", href=f"/task/{previous}") if previous is not None else None
     return tag(
         "p",
         back,

@@ -53,10 +53,11 @@ def render_progress(store: AnnotationStore, index: DatasetQuestions, first: int)
 def _render_round(qualification: QualificationRound) -> Html | None:
     if not qualification.questions:
         return None
-    first = f"The first {qualification.questions} questions qualify: "
-    rule = f"whoever judges more than {qualification.above:g}% of them as {qualification.expert} does gets the others."
-    rest = " Of these questions only the expert's judgements count, and judgements of people who did not pass count "
-    return tag("p", f"{first}{rule}{rest}nowhere below.", class_="note")
+    n, expert = count_noun(qualification.questions, "question"), qualification.expert
+    alike = f"more than {qualification.above:g}% of them as {expert} does"
+    rule = f"The first {n} qualify: whoever judges {alike} gets the others."
+    counts = f"Below the annotators these count as {expert} judged them, the others as those did who passed."
+    return tag("p", f"{rule} {counts}", class_="note")
 
 
 def _render_people(
