@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ..collection import RIGHT, Collection, OpenedData
 from ..example_view import ExampleView, explain_no_drawing
 from ..reference_graph import draw_references
 from ..scene_edit import STANDARD_SIZE, explain_undrawable
+from ..trace_view import TraceView
 from .edit_forms import render_edit_forms
 from .frame import PageFrame
 from .places import can_move_in_picture, render_handles
@@ -237,9 +239,22 @@ def _render_steps(view: ExampleView) -> Html | None:
         return (
             tag("p", "The question has no program that can be run.", class_="quiet") if view.program is None else None
         )
-    notes = _find_notes(view)
+    items = render_steps(view.trace, _find_notes(view))
+    bar = tag(
+        "div",
+        tag("button", "←", type="button", data_move="-1", aria_label="Step back", class_="button"),
+        tag("button", "→", type="button", data_move="1", aria_label="Step on", class_="button"),
+        tag("output", f"{len(items)} steps", aria_live="polite", id="step-now"),
+        class_="step-bar",
+    )
+    title = tag("h2", "Program", tag("span", " edited", class_="quiet") if view.has_own_program else None)
+    return tag("section", title, bar, tag("ol", items, class_="steps"), class_="program", aria_label="Program")
+
+
+def render_steps(trace: TraceView, notes: Mapping[int, str]) -> list[Html]:
+    """The steps of a program as buttons, in a tree; some are marked, and say why."""
     items = []
-    for line in view.trace.steps:
+    for line in trace.steps:
         why = notes.get(line.node)
         button = tag(
             "button",
@@ -253,15 +268,7 @@ def _render_steps(view: ExampleView) -> Html | None:
             aria_pressed="false",
         )
         items.append(tag("li", button))
-    bar = tag(
-        "div",
-        tag("button", "←", type="button", data_move="-1", aria_label="Step back", class_="button"),
-        tag("button", "→", type="button", data_move="1", aria_label="Step on", class_="button"),
-        tag("output", f"{len(items)} steps", aria_live="polite", id="step-now"),
-        class_="step-bar",
-    )
-    title = tag("h2", "Program", tag("span", " edited", class_="quiet") if view.has_own_program else None)
-    return tag("section", title, bar, tag("ol", items, class_="steps"), class_="program", aria_label="Program")
+    return items
 
 
 def _find_notes(view: ExampleView) -> dict[int, str]:

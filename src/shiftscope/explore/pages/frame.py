@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ... import __version__
@@ -110,6 +110,12 @@ def render_select(label: str, name: str, options: Iterable[tuple[str, str]], cho
     """A labelled menu; options are values and what they are called."""
     listed = [tag("option", text, value=value, selected=value == chosen) for value, text in options]
     return tag("label", tag("span", label), tag("select", listed, name=name))
+
+
+def render_menus(menus: Sequence[Html], action: str) -> Html:
+    """A row of menus that show what they choose at once; the button is for whoever runs no script."""
+    show = tag("button", "Show")
+    return tag("form", menus, show, method="get", action=action, class_="menu-row", data_autosubmit=True)
 
 
 def link_count(n: int, address: str) -> Child:

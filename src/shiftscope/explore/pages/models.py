@@ -15,7 +15,7 @@ from ...report.runs import ReportRun
 from ...report.table import Table, TableCell, TableHead, count_cell, numeric
 from ..collection import OpenedData
 from ..filters import FACT, FACT_LABELS, PAIR_OUTCOMES, ExampleFilter, select_parting
-from .frame import PageFrame, link_count, render_heading, render_select
+from .frame import PageFrame, link_count, render_heading, render_menus, render_select
 
 MOST_KINDS = 60  # rows
 
@@ -31,15 +31,7 @@ def render_models(frame: PageFrame, data: OpenedData, one: int, other: int, by: 
         render_select("Second", "b", runs, str(other)),
         render_select("By", "by", [(n, FACT_LABELS.get(n, spell_fact(n))) for n in facts], by),
     ]
-    form = tag(
-        "form",
-        menus,
-        tag("button", "Show"),
-        method="get",
-        action=f"{here}/models",
-        class_="menu-row",
-        data_autosubmit=True,
-    )
+    form = render_menus(menus, f"{here}/models")
     masks = {how: select_parting(data, one, other, how) for how in PAIR_OUTCOMES}
     asked = int((masks["first"] | masks["second"] | masks["both"] | masks["neither"]).sum())
 

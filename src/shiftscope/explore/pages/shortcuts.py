@@ -11,7 +11,7 @@ from ...report.number_format import count_noun, format_percent
 from ...report.table import Table, TableCell, TableHead, count_cell, numeric
 from ..collection import RIGHT, OpenedData, ShortcutMarks
 from ..filters import GROUP, PART, ExampleFilter
-from .frame import PageFrame, render_heading, render_select
+from .frame import PageFrame, render_heading, render_menus, render_select
 
 MOST_GROUPS = 150  # rows, the largest
 
@@ -21,7 +21,7 @@ def render_shortcuts(frame: PageFrame, data: OpenedData, marks: ShortcutMarks, s
     column, parts = marks.groups[chosen], marks.parts[chosen]
     here = f"/d/{data.number}/shortcuts"
     menu = render_select("Shortcut", "shortcut", [(s, f"{s}: {describe_shortcut(s)}") for s in marks.groups], chosen)
-    form = tag("form", menu, tag("button", "Show"), method="get", action=here, class_="menu-row", data_autosubmit=True)
+    form = render_menus([menu], here)
     lead = (
         f"{count_noun(len(column.values), 'group')} by {describe_shortcut(chosen)}. In a group whose answers are "
         "uneven, the frequent ones are its head and the rare ones its tail: what a model that relies on the shortcut "

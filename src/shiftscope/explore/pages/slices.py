@@ -14,7 +14,7 @@ from ...report.sections.worst_slices import describe_slice, search_slices
 from ...report.table import Table, TableCell, TableHead, count_cell, numeric
 from ..collection import OpenedData
 from ..filters import ASKED, FACT, FACT_LABELS, NOT_RIGHT, RUN, ExampleFilter
-from .frame import PageFrame, link_count, render_heading, render_select
+from .frame import PageFrame, link_count, render_heading, render_menus, render_select
 
 MOST_SLICES = 200  # rows of the table
 
@@ -27,15 +27,7 @@ def render_slices(frame: PageFrame, data: OpenedData, number: int, by: str) -> s
     runs = [(str(k), one.name) for k, one in enumerate(data.runs)]
     names = [(n, FACT_LABELS.get(n, spell_fact(n))) for n in facts]
     menus = [render_select("Run", "run", runs, str(number)), render_select("By", "by", names, by)]
-    form = tag(
-        "form",
-        menus,
-        tag("button", "Show"),
-        method="get",
-        action=f"{here}/slices",
-        class_="menu-row",
-        data_autosubmit=True,
-    )
+    form = render_menus(menus, f"{here}/slices")
     whole = measure_accuracy(view.run)
     lead = f"{view.name}: {spell_accuracy(whole)}, {count_noun(whole.n, 'question')}"
     body: list[Child] = [render_heading("Slices", lead), form]
