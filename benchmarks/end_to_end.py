@@ -31,9 +31,9 @@ MODELS = ("lstm", "cnn_lstm", "film", "vit_lm")
 HEADS = ("model", "object questions", "part questions", "all", "epoch", "questions/s", "seconds", "rise, last quarter")
 
 
-def main() -> None:
-    """Print a line per epoch, then a row per model."""
-    options = argparse.ArgumentParser(description=__doc__)
+def list_options(description: str | None) -> argparse.ArgumentParser:
+    """What the benchmarks of trained models take."""
+    options = argparse.ArgumentParser(description=description)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--results", type=Path)
     options.add_argument("--data", default="superclevr")
@@ -45,7 +45,12 @@ def main() -> None:
     options.add_argument("--minutes", type=float, default=1e6)
     options.add_argument("--device", default="auto")
     options.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    given = options.parse_args()
+    return options
+
+
+def main() -> None:
+    """Print a line per epoch, then a row per model."""
+    given = list_options(__doc__).parse_args()
     start = time.monotonic()
     rows = list(given.model or MODELS)
     kinds = {row: row.partition("@")[0] for row in rows}

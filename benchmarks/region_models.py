@@ -7,9 +7,7 @@ nscl is trained: its parsers are those of --parsers, a trained neuro-symbolic mo
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.end_to_end import COUNTED, ProgressLines, keep_results, read_settings
+from benchmarks.end_to_end import COUNTED, ProgressLines, keep_results, list_options, read_settings
 from benchmarks.table import table
 from shiftscope.models.nsvqa.trained_model import SHIPPED
 from shiftscope.train.accelerator import make_accelerator
@@ -33,19 +31,8 @@ TEST = "test"
 
 def main() -> None:
     """Print a line now and then, last a row per stage."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--out", type=Path, required=True)
-    options.add_argument("--results", type=Path)
-    options.add_argument("--data", default="superclevr")
+    options = list_options(__doc__)
     options.add_argument("--parsers", type=Path)
-    options.add_argument("--images", type=int, default=20_000)
-    options.add_argument("--model", action="append")
-    options.add_argument("--set", action="append", default=[], metavar="MODEL.NAME=VALUE")
-    options.add_argument("--epochs", type=int)
-    options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--minutes", type=float, default=1e6)
-    options.add_argument("--device", default="auto")
-    options.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     given = options.parse_args()
     start = time.monotonic()
     data = open_training_data(given.data, images=given.images)

@@ -19,7 +19,7 @@ from .errors import UserError
 from .question import Question
 from .scene import Scene
 from .schema import Schema
-from .trained_folder import TrainedFolder
+from .trained_folder import LONGEST_ERROR, TrainedFolder
 
 if TYPE_CHECKING:
     import torch
@@ -75,6 +75,21 @@ def shuffle_batches(size: int, batch: int, random: np.random.Generator) -> list[
     """An epoch whose batches are drawn from all examples alike."""
     rows = random.permutation(size)[: size - size % batch]
     return list(rows.reshape(-1, batch))
+
+
+def order_by_image(image_of: Rows, images: int, random: np.random.Generator) -> Rows:
+    """Examples so that those of one image follow each other, the images in random order."""
+    return np.argsort(random.permutation(images)[image_of], kind="stable")
+
+
+def count_right_answers(found: torch.Tensor, batch: Any) -> Counts:
+    """How many answers are the `targets`: of all, and of the questions about whole objects and `about_parts` apart."""
+    right, parts = found == batch.targets, batch.about_parts
+    return {
+        "right": (right.sum(), len(right)),
+        "object_questions": ((right & ~parts).sum(), (~parts).sum()),
+        "part_questions": ((right & parts).sum(), parts.sum()),
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,3 +205,16 @@ class Trainable:
 
     def stage(self, name: str) -> TrainStage:
         return next(stage for stage in self.stages if stage.name == name)
+
+
+def load_stage(trained: TrainedFolder, stage: TrainStage, device: str) -> Any:
+    """The module that a stage builds from its config in a folder, with its weights, on the device."""
+    config = trained.config(stage.name)
+    try:
+        built = stage.build(stage.read_config(config), {})
+    except Exception as error:  # whatever a network says of sizes that cannot be
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:LONGEST_ERROR]}"
+        raise UserError(
+            f"{trained.folder}: the config of its {stage.name} is damaged ({why}); {trained.remedy}"
+        ) from None
+    return trained.load(stage.name, built).to(device)

@@ -17,6 +17,7 @@ from .schema import Schema
 MODEL_FILE = "model.json"
 TRAINING_FIELD = "training"  # of a run's spec: what `describe_training` says; the weights identify the model
 TRAINING_FOLDER = "training"  # inside it: the state of a training that is not finished
+NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 LONGEST_ERROR = 200  # characters of what torch complains of
 
 NUMBER = (int, float)
@@ -184,6 +185,19 @@ class TrainedFolder:
         self._require_part(part)
         config: dict[str, Any] = self.about[part]["config"]
         return config
+
+    def choose_device(self, device: str) -> str:
+        """The device to run on, for `auto` the best; a UserError where torch is missing, or finds no GPU."""
+        try:
+            import torch
+            import transformers  # noqa: F401
+        except ImportError as error:
+            raise UserError(f"{self.folder} {NEEDS} ({error})") from None
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        if device.startswith("cuda") and not torch.cuda.is_available():
+            raise UserError("torch finds no GPU here; use --device cpu")
+        return device
 
     def load(self, part: str, module: Any) -> Any:
         """The module with its weights, in float32, to be used and not trained."""

@@ -3,9 +3,7 @@ survives a kill, nothing complains, and axe-core finds no serious fault."""
 
 import gzip
 import json
-import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,11 +15,13 @@ import numpy as np
 import pytest
 
 import explore_toys as toys
+from browser import open_page
+from shiftscope.explore.scene_edit import apply_edits, draw_scene
+from shiftscope.geometry.camera import camera_of
 from shiftscope.lang.exec.exact import execute
 from shiftscope.scene import mask_members
 from shiftscope.store.image import decode_mask
 
-CHROMIUM = os.environ.get("SHIFTSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 # axe-core 4.14.0 of npm, https://registry.npmjs.org/axe-core/-/axe-core-4.14.0.tgz; its licences lie beside it
 AXE = Path(__file__).parents[1] / "data/axe-core/axe.min.js.gz"
 
@@ -35,17 +35,6 @@ def serve(*words):
             yield process, json.loads(process.stdout.readline())["url"].rstrip("/")
         finally:
             process.send_signal(signal.SIGINT)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine; run `make setup-browser`")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +55,9 @@ def opened(tmp_path_factory):
 @contextmanager
 def visit(browser, address, **how):
     """A page, and what it asked for elsewhere or complained of."""
-    context = browser.new_context(**({"viewport": {"width": 1280, "height": 800}} | how))
-    page = context.new_page()
-    trouble = []
-    page.on("request", lambda r: None if r.url.startswith((address, "data:")) else trouble.append(r.url))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("console", lambda message: trouble.append(message.text))
-    page.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
+    page, trouble = open_page(browser, address, **how)
     yield page, trouble
-    context.close()
+    page.context.close()
 
 
 LIT = """() => {
@@ -198,7 +181,7 @@ def test_an_edit_changes_answer_and_picture(browser, opened):
         mask = decode_mask(example.images[0].mask).ravel()
         assert (after != np.array(before))[mask == i + 1].mean() > 0.2
         # the keys of the plan move a dot, and the form follows
-        dot = page.locator(f'.mover[data-object="{i}"]')
+        dot = page.locator(f'.plan .mover[data-object="{i}"]')
         dot.focus()
         x = float(page.locator(f'[name="0:{i}.x"]').input_value())
         for _ in range(3):
@@ -212,6 +195,47 @@ def test_an_edit_changes_answer_and_picture(browser, opened):
         page.get_by_role("button", name="Run it").click()
         large = [o for o in edited.objects if o.values("size") == ("large",)]
         assert page.locator("#answer-now").inner_text() == str(len(large))
+        assert trouble == []
+
+
+def test_an_object_is_moved_in_the_picture(browser, opened):
+    dataset, _, address = opened
+    image = dataset.example(1, "test").images[0]
+    scene, i = image.scene, 1
+    (width, height), (x, y, z) = image.size, scene.objects[i].position
+    right, behind = (np.array(dict(scene.directions)[name][:2]) for name in ("right", "behind"))
+    goal = np.array([x, y]) + 0.8 * right - 0.6 * behind
+    (start, end) = camera_of(scene).project([(x, y, z), (*goal, z)], image.size)[:, :2]
+    with visit(browser, address) as (page, trouble):
+        page.goto(f"{address}/d/0/e/1?step=1")
+        page.keyboard.press("v")
+        page.keyboard.press("m")
+        wait_until(page, "!document.body.dataset.busy")
+        box = page.locator(".lit").bounding_box()
+        on_screen = lambda at: (box["x"] + at[0] / width * box["width"], box["y"] + at[1] / height * box["height"])  # noqa: E731
+        page.mouse.move(*on_screen(start))
+        page.mouse.down()
+        page.mouse.move(*on_screen((start + end) / 2))
+        page.mouse.move(*on_screen(end))
+        dragged = [float(page.locator(f'[name="0:{i}.{axis}"]').input_value()) for axis in "xy"]
+        assert dragged == pytest.approx(goal.tolist(), abs=0.02)
+        with page.expect_navigation():
+            page.mouse.up()
+        # what was in view is still so, the dot stands where it was put, and the keys move it on
+        assert f"edit=0%3A{i}.place" in page.url and "show=places%2Cmasks" in page.url
+        assert page.locator("[data-layer=masks]").is_checked()
+        wait_until(page, "!document.body.dataset.busy")
+        edited = apply_edits(scene, [f"{i}.place={dragged[0]:.2f},{dragged[1]:.2f}"])
+        drawn = decode_mask(draw_scene(edited).mask)
+        assert page.evaluate(DRAWN) == int((drawn > 0).sum())
+        at = page.locator(f'.handles .mover[data-object="{i}"]').get_attribute("transform")
+        assert [float(v) for v in re.findall(r"[\d.]+", at)] == pytest.approx(end.tolist(), abs=1.0)
+        assert page.evaluate("document.activeElement.dataset.object") == str(i)
+        page.keyboard.press("Shift+ArrowRight")
+        moved = [float(page.locator(f'[name="0:{i}.{axis}"]').input_value()) for axis in "xy"]
+        assert moved == pytest.approx((np.array(dragged) + 0.5 * right).tolist(), abs=0.02)
+        page.keyboard.press("Escape")
+        assert [float(page.locator(f'[name="0:{i}.{axis}"]').input_value()) for axis in "xy"] == dragged
         assert trouble == []
 
 
@@ -287,7 +311,7 @@ def check_with_axe(page):
     return [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in serious]
 
 
-PAGES = ("/d/0", "/d/0?more=1&run.0=wrong", "/d/0/e/1", "/d/0/e/4", "/d/0/slices", "/d/0/models", "/d/9")
+PAGES = ("/d/0", "/d/0?more=1&run.0=wrong", "/d/0/e/1?show=places", "/d/0/e/4", "/d/0/slices", "/d/0/models", "/d/9")
 
 
 @pytest.mark.full

@@ -16,6 +16,7 @@ from command import here, refused
 from object_stores import bucket, count_done, wait_for  # noqa: F401 (a fixture)
 from shiftscope import lease
 from shiftscope.errors import UserError
+from shiftscope.executor import LocalExecutor
 from shiftscope.files import write_whole
 from shiftscope.folder import lock_folder, open_folder
 from shiftscope.lease import LEASE_ENV
@@ -271,7 +272,8 @@ def test_all_that_reads_and_writes(data, undisturbed, bucket, tmp_path):  # noqa
 
 @pytest.mark.full
 def test_worker_processes_write_under_the_lease(bucket, undisturbed):  # noqa: F811
-    assert content(build_dataset(bucket / "workers", SPEC, JOBS, make, executor=LocalExecutor(2)).folder) == content(undisturbed)
+    made = build_dataset(bucket / "workers", SPEC, JOBS, make, executor=LocalExecutor(2))
+    assert content(made.folder) == content(undisturbed)
 
 
 @pytest.mark.full

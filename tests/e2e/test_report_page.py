@@ -1,26 +1,12 @@
 """The page in a real browser: it loads nothing, fits every window, sorts, filters, prints, and works without scripts."""
 
-import os
-import shutil
-
 import pytest
 
+from browser import open_page
 from report_toys import asked, log, right, study, write_runs
 from shiftscope.report.run_page import build_report, report
 
 pytestmark = pytest.mark.full
-CHROMIUM = os.environ.get("SHIFTSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine; run `make setup-browser`")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +18,7 @@ def page_file(tmp_path_factory):
 
 def opened(browser, page_file, **how):
     """The page, and what it asked for or complained of besides itself."""
-    context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | how))
-    page = context.new_page()
-    trouble = []
-    page.on("request", lambda r: trouble.append(r.url) if not r.url.startswith(("data:", page_file.as_uri())) else None)
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("console", lambda message: trouble.append(message.text))
+    page, trouble = open_page(browser, page_file.as_uri(), **({"viewport": {"width": 1280, "height": 900}} | how))
     page.goto(page_file.as_uri())
     return page, trouble
 

@@ -216,6 +216,11 @@ Device = Annotated[str, typer.Option(help="For local models: cpu, cuda, cuda:1, 
 Replicas = Annotated[
     int, typer.Option(min=1, help="For hf models: run so many, each on a GPU of its own; on --device all, on several.")
 ]
+Price = Annotated[str, typer.Option(help="Price of a million tokens read and written, as in 0.15,0.60.")]
+Temperature = Annotated[float, typer.Option(min=0, help="0 for the likeliest response.")]
+Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a call.")]
+Retries = Annotated[int, typer.Option(min=0, help="Further attempts at a call that failed.")]
+Dtype = Annotated[str, typer.Option(help="For hf models: float32, bfloat16, float16.")]
 TrustRemoteCode = Annotated[
     bool, typer.Option("--trust-remote-code", help="For hf models: run their own code, and load pickled weights.")
 ]

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from socket import gethostname
 from typing import Annotated
@@ -25,6 +26,13 @@ def command(
     split: Annotated[str, typer.Option(help="With --annotate: the questions of this split.")] = "test",
     limit: Annotated[int | None, typer.Option(min=1, help="With --annotate: only so many, the first.")] = None,
     per_question: Annotated[int, typer.Option(min=1, help="With --annotate: how many people judge a question.")] = 2,
+    qualify: Annotated[
+        int, typer.Option(min=0, help="With --annotate: the first so many questions qualify for the others.")
+    ] = 0,
+    expert: Annotated[str, typer.Option(help="With --qualify: who judges these first; others are held to it.")] = "",
+    qualify_above: Annotated[
+        float, typer.Option(min=0, max=99.9, help="With --qualify: of how many percent they must judge alike.")
+    ] = 85.0,
     annotations: Annotated[
         Path | None,
         typer.Option(help="The file of annotations; by default DIR-annotations.sqlite, beside the dataset."),
@@ -48,8 +56,10 @@ def command(
         raise UserError("annotations are of one dataset; name it alone")
     if annotate and export:
         raise UserError("--export writes what --annotate gathered; give one of the two")
-    if not annotate and (limit or split != "test" or per_question != 2):
-        raise UserError("--split, --limit and --per-question go with --annotate")
+    if not annotate and (limit or split != "test" or per_question != 2 or qualify):
+        raise UserError("--split, --limit, --per-question and --qualify go with --annotate")
+    if bool(qualify) != bool(expert.strip()) or (qualify_above != 85.0 and not qualify):
+        raise UserError("--qualify says how many questions, and --expert whose judgements of them are right; give both")
     if annotations is not None and not (annotate or export):
         raise UserError("--annotations goes with --annotate or --export")
     place = folders[0].resolve()
@@ -70,8 +80,10 @@ def command(
         asker = load_asker(model, collection.data[0].folder, warn=warn, trust_remote_code=trust_remote_code)
     if annotate:
         from ..explore.annotation.pages import open_annotation
+        from ..explore.annotation.qualification import QualificationRound
 
-        pages = open_annotation(collection, store, split, limit, per_question)
+        wanted = QualificationRound(qualify, " ".join(expert.split()), qualify_above) if qualify else None
+        pages = open_annotation(collection, store, split, limit, per_question, wanted)
     token = "" if host in LOOPBACK else _make_token()
     app = build_app(collection, asker, Access(list_hosts(host), token), pages)
 
@@ -84,7 +96,8 @@ def command(
             print(f"open {address} (Ctrl-C ends it)")
         sys.stdout.flush()
 
-    serve_app(app, host, port, ready=print_ready)
+    with suppress(KeyboardInterrupt):
+        serve_app(app, host, port, ready=print_ready)
 
 
 def _make_token() -> str:
@@ -105,9 +118,12 @@ def _export(store: object, folder: Path, out: Path, as_json: bool) -> None:
             "kept": made.kept,
             "dropped": made.dropped,
             "paraphrased": made.paraphrased,
+            "unqualified": list(made.unqualified),
         }
         print_json({"run": str(made.run), "data": str(made.data) if made.data else None, **figures})
         return
+    if made.unqualified:
+        print(f"left out who did not qualify: {', '.join(made.unqualified)}")
     print(f"wrote {made.run}: the answers of people to {made.answered:,} questions")
     if made.data is None:
         print(f"no question was accepted ({made.dropped:,} were not), so there is no dataset")

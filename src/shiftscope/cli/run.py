@@ -51,24 +51,24 @@ def command(
     learn_from: shared.LearnFrom = None,
     learn_part: Annotated[str, typer.Option(help="Train only on these, as --part; FOLDER sets what to stop by.")] = "",
     in_flight: shared.InFlight = 16,
-    price: Annotated[str, typer.Option(help="Price of a million tokens read and written, as in 0.15,0.60.")] = "",
+    price: shared.Price = "",
     max_tokens: Annotated[
         int, typer.Option(min=1, help="Tokens a response may have, reasoning included; longer ones are truncated.")
     ] = 512,
     reasoning_effort: Annotated[
         str, typer.Option(help="How much a reasoning model at an endpoint may think, as in low or high.")
     ] = "",
-    temperature: Annotated[float, typer.Option(min=0, help="0 for the likeliest response.")] = 0.0,
+    temperature: shared.Temperature = 0.0,
     parameters: shared.Parameters = "",
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a call.")] = 120.0,
-    retries: Annotated[int, typer.Option(min=0, help="Further attempts at a call that failed.")] = 8,
+    timeout: shared.Timeout = 120.0,
+    retries: shared.Retries = 8,
     key_env: shared.KeyEnv = "OPENAI_API_KEY",
     cache: shared.CacheFolder = None,
     no_cache: shared.NoCache = False,
     batch: shared.Batch = 8,
     device: shared.Device = "auto",
     replicas: shared.Replicas = 1,
-    dtype: Annotated[str, typer.Option(help="For hf models: float32, bfloat16, float16.")] = "auto",
+    dtype: shared.Dtype = "auto",
     attention: Annotated[
         str, typer.Option(help="For hf models: flash, sdpa, eager; auto takes flash where there is one.")
     ] = "auto",

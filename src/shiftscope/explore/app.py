@@ -26,8 +26,8 @@ from .example_view import ExampleView, build_view, describe_masks, read_edit_for
 from .filters import ASKED, RUN, ExampleFilter, read_place, read_run_number
 from .pages.example import render_example
 from .pages.example_list import render_list
-from .pages.frame import PageFrame, render_error
-from .pages.models import render_models
+from .pages.frame import SCRIPTS, PageFrame, render_error
+from .pages.models import prepare_models, render_models
 from .pages.shortcuts import render_shortcuts
 from .pages.slices import render_slices
 from .pages.twins import render_twins
@@ -47,7 +47,7 @@ HEADERS = {
 STATIC = {
     "report.css": ("shiftscope.report", "style.css", "text/css"),
     "style.css": ("shiftscope.explore", "style.css", "text/css"),
-    "script.js": ("shiftscope.explore", "script.js", "text/javascript"),
+    **{name: ("shiftscope.explore", name, "text/javascript") for name in SCRIPTS},
 }
 LARGEST_FORM = 1 << 20  # bytes
 MOST_FIELDS = 5000  # a scene of many objects with parts has a thousand
@@ -94,6 +94,7 @@ class ExplorerPages:
         self.collection, self.asker = collection, asker
         self.frame = PageFrame(collection)
         self._warmed = False
+        self._prepared = set[int]()  # datasets whose first two runs are being compared, or are
 
     def list_routes(self) -> list[tuple[str, str, Page]]:
         return [
@@ -123,7 +124,12 @@ class ExplorerPages:
     def show_list(self, request: WebRequest) -> Any:
         page = request.get_number("page") if request.get("page") else 1
         chosen, more = ExampleFilter.parse(request.query), bool(request.get("more"))
-        return _html(render_list(self.frame, self._get_data(request), chosen, page, more))
+        data = self._get_data(request)
+        listed = _html(render_list(self.frame, data, chosen, page, more))
+        if len(data.runs) > 1 and data.number not in self._prepared:
+            self._prepared.add(data.number)
+            threading.Thread(target=prepare_models, args=(data,), daemon=True).start()
+        return listed
 
     def show_any(self, request: WebRequest) -> Any:
         data, chosen = self._get_data(request), ExampleFilter.parse(request.query)
@@ -168,7 +174,8 @@ class ExplorerPages:
         view = self._build_view(request)
         edits = read_edit_form(view.images, dict(request.query))
         program = [("program", view.program_text)] if view.has_own_program else []
-        listed = [*program, *(("edit", one) for one in edits), *view.chosen.conditions]
+        seen = [(name, request.get(name)) for name in ("show", "step") if name in dict(request.query)]
+        listed = [*program, *(("edit", one) for one in edits), *view.chosen.conditions, *seen]
         return _redirect(f"{view.link}{f'?{urlencode(listed)}' if listed else ''}")
 
     def ask_model(self, request: WebRequest) -> Any:

@@ -20,7 +20,7 @@ from ..files import resolve_links
 from ..report.runs import ReportRun, arrange_runs
 from ..result import MISSING, Prediction
 from ..run.question_source import VqaFiles
-from ..shortcuts.audit_folder import has_audit_traces, read_shortcut_marks
+from ..shortcuts.audit_folder import check_audit, has_audit_traces, read_audited_dataset, read_shortcut_marks
 from ..store.dataset import data_id, refuse_study
 from ..store.manifest import MANIFEST_FILE
 from ..store.run_log import PLACES_FIELD, RUN_FILE, read_rows, read_run, read_spec
@@ -179,12 +179,35 @@ def open_collection(folders: Sequence[Path], data: Path | None = None, images: P
 
 
 def _open_all(places: Sequence[Path], pictures: dict[Path, Path | None]) -> list[OpenedData]:
+    datasets = {folder: DatasetQuestions(folder) for folder in places if (folder / MANIFEST_FILE).is_file()}
     opened = []
     for number, folder in enumerate(places):
-        is_dataset = (folder / MANIFEST_FILE).is_file()
-        index = DatasetQuestions(folder) if is_dataset else VqaQuestions(VqaFiles(folder, pictures.get(folder)))
+        index: QuestionIndex
+        if folder in datasets:
+            index = datasets[folder]
+        else:
+            index = _open_audit(folder, pictures.get(folder), list(datasets.values()))
         opened.append(OpenedData(number, folder.name or str(folder), folder, index))
     return opened
+
+
+def _open_audit(folder: Path, images: Path | None, datasets: Sequence[DatasetQuestions]) -> VqaQuestions:
+    """An audit, with the dataset that it is of: one that was opened too, or the one where it was audited."""
+    check_audit(folder)
+    files, recorded = VqaFiles(folder, images), read_audited_dataset(folder)
+    if recorded is None or images is not None:
+        return VqaQuestions(files)
+    place, wanted = recorded
+    source = next((one for one in datasets if data_id(one.dataset) == wanted), None)
+    if source is not None:
+        return VqaQuestions(files, source)
+    lost = f"The audit is of {place}, which {{}}; to see its pictures, open the dataset too: explore {folder} DIR"
+    if not (place / MANIFEST_FILE).is_file():
+        return VqaQuestions(files, lost=lost.format("is no longer there"))
+    source = DatasetQuestions(place)
+    if data_id(source.dataset) != wanted:
+        return VqaQuestions(files, lost=lost.format("has changed since"))
+    return VqaQuestions(files, source)
 
 
 def _join_marks(opened: Sequence[OpenedData]) -> list[OpenedData]:

@@ -2,13 +2,13 @@
 
 program=count(scene())      another program than the question's
 edit=0:2.color=red          in image 0, object 2 is red (`scene_edit.py`)
-step=4                      the node of the program that is lit first; `script.js` reads it, and the overlays:
+step=4                      the node of the program that is lit first; `lights.js` reads it, and the overlays:
 show=masks,boxes            what is drawn over the images
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -66,8 +66,9 @@ class ExampleView:
         program = [("program", self.program_text)] if self.has_own_program else []
         return [*program, *(("edit", one) for one in self.edits)]
 
-    def to_address(self, path: str = "", more: Iterable[tuple[str, str]] = ()) -> str:
-        listed = [*self.state_query(), *self.chosen.conditions, *more]
+    def to_address(self, path: str = "", *, drop: str = "") -> str:
+        """The address of this state, or of it without the program or the edits."""
+        listed = [*(one for one in self.state_query() if one[0] != drop), *self.chosen.conditions]
         return f"{self.link}{path}{f'?{urlencode(listed)}' if listed else ''}"
 
     def picture_address(self, stage: int, image: int, what: str = "picture") -> str:

@@ -11,7 +11,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from operator import attrgetter
@@ -276,12 +276,16 @@ class DatasetQuestions:
 
 
 class VqaQuestions:
-    """The questions of an audit's VQA files; pictures are those of a folder, where one is named."""
+    """The questions of an audit's VQA files; pictures are those of a folder, where one is named.
+
+    Of an audit of a dataset of ours, `source` is that dataset, where it was found: it has the pictures, scenes and
+    programs. `lost` says what to open where it was not.
+    """
 
     note_names: frozenset[str] = frozenset()
 
-    def __init__(self, files: VqaFiles) -> None:
-        self.files, self.splits = files, files.splits
+    def __init__(self, files: VqaFiles, source: DatasetQuestions | None = None, lost: str = "") -> None:
+        self.files, self.splits, self.source, self.lost = files, files.splits, source, lost
         self.damage: dict[str, str] = {}  # none: files are read whole, or refused
         listed = [(split, q) for split in files.splits for q in files.questions(split)]
         self._split = column_of(split for split, _ in listed)
@@ -327,20 +331,36 @@ class VqaQuestions:
             for row, q in found
         ]
 
+    def _find_source_row(self, question: str) -> int | None:
+        return None if self.source is None else self.source.find(question)
+
     def _list_pictures(self, question: Question) -> tuple[str, ...]:
+        at = self._find_source_row(question.id)
+        if self.source is not None and at is not None:
+            return self.source.read_rows([at])[0].images
         return tuple(name for name in question.scenes if self.files.find_picture(name))
 
     @property
     def notice(self) -> str:
-        return "" if self.files.images else "An audit holds no pictures: name their folder with --images."
+        if self.files.images or self.source:
+            return ""
+        return self.lost or "An audit holds no pictures: name their folder with --images."
 
     def read_question(self, row: int) -> Question:
+        """One question; as the dataset has it, in the split of the audit, where that dataset is there."""
         if not 0 <= row < len(self):
             raise UserError(f"there is no question {row}; there are {len(self):,}, counted from 0")
-        return self._questions[row]
+        at = self._find_source_row(self._questions[row].id)
+        if self.source is None or at is None:
+            return self._questions[row]
+        question = self.source.read_question(at)
+        return replace(question, provenance=replace(question.provenance, split=self._split[row]))
 
     def read_image(self, name: str, row: int) -> StoredImage:
-        """An image without a scene; without a picture too where the folder has none of that name."""
+        """An image; without a scene, and perhaps without a picture, where the audit is of files."""
+        at = self._find_source_row(self._questions[row].id)
+        if self.source is not None and at is not None:
+            return self.source.read_image(name, at)
         return StoredImage(Scene((), id=name), self.files.read_picture(name) or b"")
 
 

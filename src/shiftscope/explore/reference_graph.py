@@ -47,7 +47,7 @@ def _describe(program: Program, i: int) -> ReferredThing:
     n = program.nodes[i]
     inputs = [_describe(program, j) for j in n.inputs if plan_program(program).types[j] in SETS]
     if get_op(n.op).edits:
-        return ReferredThing(i, (), f"thing after {n.op}")
+        return ReferredThing(i)  # as they are after the action, which the question is about
     match n.op:
         case "find":
             return ReferredThing(i, (), n.params[0])

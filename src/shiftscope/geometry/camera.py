@@ -63,6 +63,13 @@ class Camera:
         scale = self.focal * size[0] / -z
         return np.stack([size[0] / 2 + scale * x, size[1] / 2 - scale * y, -z], axis=1)
 
+    def matrix(self, size: tuple[float, float] = SIZE) -> npt.NDArray[np.float64]:
+        """[3, 4]: from homogeneous world points to x and y in pixels times the depth, and the depth."""
+        right, up, back = (np.array(v) for v in self.frame())
+        focal, x, y = self.focal * size[0], size[0] / 2, size[1] / 2
+        turned = np.stack([focal * right - x * back, -focal * up - y * back, -back])
+        return np.concatenate([turned, -turned @ np.array(self.position)[:, None]], axis=1)
+
     def pack(self, size: tuple[int, int]) -> npt.NDArray[np.float64]:
         """The 15 numbers kernels take: position, right, up, back, focal length and centre in pixels."""
         numbers = (self.position, *self.frame(), (self.focal * size[0], size[0] / 2, size[1] / 2))

@@ -1,7 +1,6 @@
 """Statistics: paired tests between runs, Holm correction, smallest detectable drop, slopes, seeds."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -25,18 +24,33 @@ def find_common_rows(runs: Sequence[RunRecords]) -> list[Rows]:
     By id within one dataset; across datasets by content, since another seed gives other questions the same ids.
     """
     by_id = len({run.data for run in runs}) == 1
-    places = []  # what each row asks, numbered where it is asked again → the row
+    numbers: dict[Any, int] = {}  # of what is asked, over all runs
+    rows, keys = [], []
     for run in runs:
         column = run.question if by_id else run.content
-        seen: Counter[str] = Counter()
-        place: dict[tuple[str, int], int] = {}
-        for row in np.flatnonzero((column.codes >= 0) & run.scorable).tolist():
-            name = column.values[column.codes[row]]
-            place[name, seen[name]] = row
-            seen[name] += 1
-        places.append(place)
-    shared = [key for key in places[0] if all(key in place for place in places[1:])]
-    return [np.array([place[key] for key in shared], np.int64) for place in places]
+        found = np.flatnonzero((column.codes >= 0) & run.scorable)
+        known = np.array([numbers.setdefault(name, len(numbers)) for name in column.values], np.int64)
+        rows.append(found)
+        keys.append(_number_repeats(known[column.codes[found]]))
+    shared = keys[0]
+    for other in keys[1:]:
+        shared = shared[np.isin(shared, other)]
+    return [found[_find_places(key, shared)] for found, key in zip(rows, keys, strict=True)]
+
+
+def _number_repeats(codes: Rows) -> Rows:
+    """A number of its own for each code and how often it stood before."""
+    order = np.argsort(codes, kind="stable")
+    ranks = np.arange(len(codes))
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    before = np.empty_like(codes)
+    before[order] = ranks - np.repeat(starts, np.diff(starts, append=len(codes)))
+    return codes << 32 | before
+
+
+def _find_places(keys: Rows, wanted: Rows) -> Rows:
+    order = np.argsort(keys)
+    return order[np.searchsorted(keys, wanted, sorter=order)]
 
 
 POWER = 0.8

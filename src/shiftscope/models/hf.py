@@ -18,6 +18,7 @@ from ..result import TRUNCATED
 from ..rng import seed_of
 from ..schema import Schema
 from ..token_usage import CallUsage
+from ..trained_folder import NEEDS
 from ..trust_remote_code import AUTO_MAP, load_options, refuse_untrusted, weight_load_options
 
 TRAITS = ModelTraits(target="hf:ORG/MODEL or hf:FOLDER", prompted=True, replicable=True)
@@ -30,7 +31,6 @@ ATTENTION = {"auto": "", "flash": "flash_attention_2", "sdpa": "sdpa", "eager": 
 TRAINING = ("optimizer", "scheduler", "rng_state", "scaler", "trainer_state", "training_args")  # a training's state
 _HUB = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 _TRUE = ("1", "true", "yes", "on")
-NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 TRUST = "add --trust-remote-code if you trust it"
 
 

@@ -50,7 +50,7 @@ from ..shortcuts.audit_folder import (
 from ..shortcuts.audit_statistics import PART_NAMES, compute_audit_statistics, jaccard_overlap, ood_overlap
 from ..shortcuts.concepts import KO, QT
 from ..store.audit_samples import read_stored_questions
-from ..store.dataset import Dataset
+from ..store.dataset import Dataset, data_id
 from .scene_source import describe_licenses
 
 RecipeOptions = Mapping[str, Any]  # settings by name; others keep their defaults
@@ -260,10 +260,17 @@ def audit_files(
             also(folder, made)
             given = [*filter(None, [files.dataset]), *files.questions, *files.objects]
             told = {"version": AUDIT_VERSION, "digests": digest_files(folder)}
-            told |= collect_figures(made) | describe_licenses(given)
+            told |= collect_figures(made) | describe_licenses(given) | _describe_source(files)
             text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1)
             open_folder(folder).write_whole(AUDIT_FILE, encode_utf8(text))
         return made
+
+
+def _describe_source(files: AuditFiles) -> dict[str, Any]:
+    """Where the pictures of a dataset are found again, by whoever opens the audit."""
+    if files.dataset is None:
+        return {}
+    return {"dataset": {"folder": str(files.dataset.resolve()), "data_id": data_id(Dataset.open(files.dataset))}}
 
 
 def _measure_blind(

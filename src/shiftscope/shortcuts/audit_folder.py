@@ -188,6 +188,16 @@ def identify_audit(folder: Path) -> AuditIdentity:
     )
 
 
+def read_audited_dataset(folder: Path) -> tuple[Path, str] | None:
+    """The folder and the id of the dataset of ours that was audited; None where it was files, or is not recorded."""
+    path = folder / AUDIT_FILE
+    told = decode_json(read_bytes(path), path)
+    dataset = told.get("dataset") if isinstance(told, dict) else None
+    if not isinstance(dataset, dict) or not all(isinstance(dataset.get(n), str) for n in ("folder", "data_id")):
+        return None
+    return Path(dataset["folder"]), dataset["data_id"]
+
+
 def check_audit(folder: Path) -> None:
     """Refuse what is not the folder of a whole audit."""
     if is_audit(folder):

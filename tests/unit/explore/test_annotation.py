@@ -18,6 +18,7 @@ from shiftscope.answer import spell
 from shiftscope.explore.annotation.agreement import measure_agreement
 from shiftscope.explore.annotation.export import export_annotations
 from shiftscope.explore.annotation.pages import open_annotation
+from shiftscope.explore.annotation.qualification import QualificationRound, select_counting
 from shiftscope.explore.annotation.store import AnnotationStore
 from shiftscope.explore.app import build_app
 from shiftscope.explore.collection import open_collection
@@ -25,15 +26,15 @@ from shiftscope.report.drops import find_shifts
 from shiftscope.report.runs import read_runs
 from shiftscope.rng import derive
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.run_log import read_rows, read_run
+from shiftscope.store.run_log import read_rows, read_run, read_spec
 
 BASE = "http://127.0.0.1"
 HEADERS = {"origin": BASE}
 
 
-def make_store(path, questions=6, per_question=2):
+def make_store(path, questions=6, per_question=2, qualification=None):
     store = AnnotationStore(path / "a.sqlite")
-    store.prepare("data", "test", [f"q{k}" for k in range(questions)], per_question)
+    store.prepare("data", "test", [f"q{k}" for k in range(questions)], per_question, qualification)
     return store
 
 
@@ -84,6 +85,46 @@ def test_a_file_made_for_other_questions_is_refused(tmp_path, refuses):
     assert store.count_questions() == 6 and store.read_about()["per_question"] == "3"
 
 
+def test_only_who_judges_as_the_expert_does_goes_on(tmp_path, refuses):
+    qualification = QualificationRound(questions=3, expert="eve", above=60)
+    store = make_store(tmp_path, questions=5, qualification=qualification)
+    assert store.assign("ann") is None  # the expert has not judged yet
+    for verdict in ("accept", "wrong", "accept"):
+        judge(store, store.assign("eve"), "eve", verdict)
+    for name, verdicts in {"ann": ("accept", "accept", "accept"), "bob": ("accept", "accept", "wrong")}.items():
+        for place, verdict in enumerate(verdicts):  # everybody gets all of them, in order
+            assert store.assign(name) == place
+            judge(store, place, name, verdict)
+    assert (
+        str(store.measure_round("ann")) == "2 of 3, passed" and str(store.measure_round("bob")) == "1 of 3, not passed"
+    )
+    assert store.assign("bob") is None and store.assign("ann") == 3 and store.assign("eve") == 3
+    with refuses("the qualification round is over"):
+        judge(store, 2, "bob")
+    judge(store, 3, "ann", "wrong")
+    judge(store, 3, "eve")
+    counting = select_counting(qualification, store.list_annotations())
+    assert [(one.place, one.annotator) for one in counting] == [
+        (0, "eve"),
+        (1, "eve"),
+        (2, "eve"),
+        (3, "ann"),
+        (3, "eve"),
+    ]
+    with refuses("was made with --qualify 3 --expert 'eve' --qualify-above 60"):
+        make_store(tmp_path, questions=5)
+    with refuses("--qualify 5 of 5 questions leaves none to annotate"):
+        make_store(tmp_path, questions=5, qualification=QualificationRound(5, "eve"))
+
+
+def test_as_many_as_the_threshold_are_not_more(tmp_path):
+    """COVR approved workers over 85%."""
+    verdicts = dict.fromkeys(range(20), "accept")
+    given = verdicts | {0: "wrong", 1: "wrong", 2: "wrong"}
+    assert not QualificationRound(20, "eve").measure(given, verdicts).passed
+    assert QualificationRound(20, "eve").measure(given | {0: "accept"}, verdicts).passed
+
+
 def test_the_own_answer_is_not_changed_after_the_stored_one_was_seen(tmp_path, refuses):
     store = make_store(tmp_path)
     place = store.assign("ann")
@@ -113,6 +154,7 @@ def test_a_file_is_of_one_set_of_questions(tmp_path, refuses):
 WRITER = """
 import os, sys
 from pathlib import Path
+from shiftscope.explore.annotation.qualification import QualificationRound, select_counting
 from shiftscope.explore.annotation.store import AnnotationStore
 store = AnnotationStore(Path(sys.argv[1]))
 for k in range(1000):
@@ -163,12 +205,16 @@ def test_kappa_is_what_statsmodels_computes():
 
 @pytest.fixture
 def annotated(tmp_path):
+    return open_clients(tmp_path, ("ann", "bob <b>"))
+
+
+def open_clients(tmp_path, names, qualification=None):
     dataset = toys.build(tmp_path / "data")
     store = AnnotationStore(tmp_path / "a.sqlite")
     collection = open_collection([tmp_path / "data"])
-    pages = open_annotation(collection, store, "test", None, 2)
+    pages = open_annotation(collection, store, "test", None, 2, qualification)
     clients = []
-    for name in ("ann", "bob <b>"):
+    for name in names:
         client = TestClient(build_app(collection, annotation=pages), base_url=BASE)
         client.post("/name", data={"name": name}, headers=HEADERS)
         clients.append(client)
@@ -256,3 +302,24 @@ def test_annotators_do_not_see_the_explorer_or_others_tasks(annotated):
     bob.post("/name", data={"name": "cid"}, headers=HEADERS)
     assert "You are cid." in bob.get("/next").text
     assert stranger.post("/name", data={"name": "  "}, headers=HEADERS).status_code == 400
+
+
+def test_the_round_is_shown_and_what_fails_it_is_left_out(tmp_path):
+    dataset, store, (eve, ann, bob) = open_clients(tmp_path, ("eve", "ann", "bob"), QualificationRound(2, "eve", 85))
+    assert "has not yet judged the 2 questions" in ann.get("/next").text
+    answer_all(eve, dataset, ["wrong", "accept", "accept"])
+    answer_all(ann, dataset, ["wrong", "accept"])
+    passed = ann.get("/qualification").text
+    assert "You are qualified" in passed and "every one as the expert" in passed
+    answer_all(bob, dataset, ["accept", "accept"])
+    failed = bob.get("/next").text
+    assert "You judged 1 of 2 questions as the expert did" in failed and "no further questions" in failed
+    assert "The answer is wrong" not in failed  # what the expert said stays unsaid
+    ann.get("/next")  # the third question
+    judge(store, 2, "ann", "wrong", answer="9")
+    shown = eve.get("/progress").text
+    assert "1 of 2, not passed" in shown and "2 of 2, passed" in shown and "4 judgements of 3 of 8 questions" in shown
+    assert "0.0% of pairs of judgements are alike, over 1 question" in shown  # not over the round
+    made = export_annotations(store, tmp_path / "data", tmp_path / "out")
+    assert (made.answered, made.kept, made.dropped, made.unqualified) == (3, 1, 2, ("bob",))
+    assert read_spec(made.run)["qualification"]["results"] == {"ann": "2 of 2, passed", "bob": "1 of 2, not passed"}

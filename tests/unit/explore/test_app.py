@@ -291,6 +291,23 @@ def test_an_audit_without_pictures_says_so_and_links_to_none(audited):
     assert "--images" not in pictured and "<img" in pictured
 
 
+def test_an_audit_of_a_dataset_finds_its_pictures_or_says_what_to_open(tmp_path):
+    toys.build(tmp_path / "data", shards=6)
+    audit_files(AuditFiles(dataset=tmp_path / "data"), tmp_path / "audit", AuditSettings(), blind=False)
+
+    def visit(*names, path="/d/0"):
+        return shown(TestClient(build_app(open_collection([tmp_path / n for n in names])), base_url=BASE), path)
+
+    assert "<img" in visit("audit")
+    assert 'class="step' in visit("audit", path="/d/0/e/0")  # its program too
+    (tmp_path / "data").rename(tmp_path / "moved")
+    lost = visit("audit")
+    assert "is no longer there; to see its pictures, open the dataset too" in lost and "<img" not in lost
+    assert "<img" in visit("audit", "moved")
+    toys.build(tmp_path / "data", shards=2)  # another in its place
+    assert "has changed since" in visit("audit") and "<img" not in visit("audit")
+
+
 def test_an_audit_is_filtered_by_its_groups(audited):
     collection = open_collection([audited / "audit"], images=audited / "images")
     data = collection.data[0]

@@ -12,6 +12,7 @@ import explore_toys as toys
 from explore_toys import BASE, shown
 from shiftscope.explore.app import Access, build_app
 from shiftscope.explore.collection import open_collection
+from shiftscope.explore.pages.frame import SCRIPTS
 
 
 def test_every_page_comes_with_the_policy_and_nothing_inside_it_that_the_policy_forbids(opened):
@@ -24,7 +25,7 @@ def test_every_page_comes_with_the_policy_and_nothing_inside_it_that_the_policy_
         page = ElementLister()
         page.feed(response.text)
         scripts = [attributes for name, attributes in page.elements if name == "script"]
-        assert scripts == [{"src": "/static/script.js", "defer": None}]
+        assert scripts == [{"src": f"/static/{name}", "defer": None} for name in SCRIPTS]
         for name, attributes in page.elements:
             assert name not in ("style", "iframe", "object", "base")
             assert not [key for key in attributes if key == "style" or key.startswith("on")]

@@ -1,8 +1,5 @@
 """Related images: instances are counted, distractors are near, exclusive and without the subgraph itself."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphs import containing, graph, random_graph
+from hash_seeds import run_script
 from shiftscope.scene_graph.exclusivity import MutualExclusivity, build_exclusivity
 from shiftscope.scene_graph.extract import extract_subgraphs
 from shiftscope.scene_graph.index import build_index
@@ -155,16 +153,7 @@ for k in range(20):
 
 def test_the_same_under_two_hash_seeds():
     script = SCRIPT.format(tests=str(Path(__file__).parents[2]))
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
+    said = [run_script(script, seed) for seed in ("1", "2")]
     assert said[0] == said[1]
     assert said[0].count("Distractor") > 100
 

@@ -1,9 +1,6 @@
 """The fast audit and the slow reference agree to the last sample."""
 
 import math
-import os
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +11,7 @@ from hypothesis import strategies as st
 
 import audit_toys
 import reference_audit as slow
+from hash_seeds import run_script
 from shiftscope.formats import read_question_table as read_vqa
 from shiftscope.formats.vqa import question_types
 from shiftscope.question_table import QuestionTable, encode_column
@@ -168,15 +166,6 @@ for sets in (vqa_vs.sets(samples), gqa_ood.sets(samples, gqa_ood.GqaOodSettings(
 def test_the_same_sets_whatever_the_hash_seed(made, tmp_path):
     audit_toys.write(tmp_path, made)
     script = SCRIPT.format(tests=str(Path(__file__).parents[2]), folder=str(tmp_path))
-    first, second = (
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "4242")
-    )
+    first, second = (run_script(script, seed) for seed in ("1", "4242"))
     assert first == second
     assert len(first.splitlines()) == 3 + 27 + 3 + 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from ...shift import VARIANT_NOTES
 from ...store.card import write_card
 from ...store.dataset import Dataset, data_id
 from ...store.run_log import RunWriter
+from .qualification import QualificationRound, measure_qualification, select_counting
 from .store import ACCEPT, Annotation, AnnotationStore
 
 HUMAN = "human"  # the model of a run of people's answers
@@ -46,6 +47,7 @@ class ExportedAnnotations:
     kept: int
     dropped: int
     paraphrased: int
+    unqualified: tuple[str, ...] = ()  # annotators whose judgements were left out
 
 
 def parse_human_answer(text: str, question: Question, schema: Schema) -> str | None:
@@ -110,15 +112,21 @@ def export_annotations(store: AnnotationStore, folder: Path, out: Path) -> Expor
     refuse_foreign_files(
         out, "exported annotations", [RUN_FOLDER, DATA_FOLDER], remedy="choose another folder for --export"
     )
-    annotations = store.list_annotations()
+    everything, qualification = store.list_annotations(), QualificationRound.from_about(about)
+    annotations = select_counting(qualification, everything)
+    counted = {one.annotator for one in annotations}
+    unqualified = sorted({one.annotator for one in everything} - counted)
     grouped = group_by_question(annotations)
     split = about["split"]
     source = DatasetSource(dataset)
-    said = {
+    said: dict[str, Any] = {
         "annotations": content_id(
             [[one.question, one.annotator, one.answer, one.verdict, one.paraphrase, one.comment] for one in annotations]
         )
     }
+    if qualification.questions:
+        results = measure_qualification(qualification, everything)
+        said["qualification"] = asdict(qualification) | {"results": {n: str(r) for n, r in sorted(results.items())}}
     rows, kept, dropped = [], list[Question](), 0
     for question in source.questions(split):
         given = grouped.get(question.id, [])
@@ -131,7 +139,8 @@ def export_annotations(store: AnnotationStore, folder: Path, out: Path) -> Expor
             else:
                 dropped += 1
     if not rows:
-        raise UserError(f"{store.path}: nobody has answered a question yet")
+        who = "nobody who qualified" if unqualified else "nobody"
+        raise UserError(f"{store.path}: {who} has answered a question yet")
     _write_run(dataset, split, rows, said, out / RUN_FOLDER)
     if kept:
         spec = {ANNOTATED: dict(dataset.manifest.spec), "data_id": data_id(dataset), **said}
@@ -140,7 +149,13 @@ def export_annotations(store: AnnotationStore, folder: Path, out: Path) -> Expor
         write_card(Dataset.open(out / DATA_FOLDER))
     reworded = sum(bool(q.note(GENERATED)) for q in kept)
     return ExportedAnnotations(
-        out / RUN_FOLDER, len(rows), out / DATA_FOLDER if kept else None, len(kept), dropped, reworded
+        out / RUN_FOLDER,
+        len(rows),
+        out / DATA_FOLDER if kept else None,
+        len(kept),
+        dropped,
+        reworded,
+        tuple(unqualified),
     )
 
 
@@ -163,7 +178,7 @@ def _list_paraphrases(question: Question, given: Sequence[Annotation]) -> Iterat
 
 
 def _write_run(
-    dataset: Dataset, split: str, rows: Sequence[tuple[QuestionRecord, Prediction]], said: dict[str, str], out: Path
+    dataset: Dataset, split: str, rows: Sequence[tuple[QuestionRecord, Prediction]], said: dict[str, Any], out: Path
 ) -> None:
     spec: dict[str, Any] = {
         "model": HUMAN,

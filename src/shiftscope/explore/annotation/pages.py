@@ -14,6 +14,7 @@ from ...answer import spell
 from ...errors import UserError, unknown
 from ...report.markup import Child, Html, tag
 from ...report.number_format import count_noun
+from ...report.table import Table, TableCell, TableHead
 from ...store.dataset import data_id
 from ..collection import Collection
 from ..pages.frame import PageFrame, render_heading
@@ -21,6 +22,7 @@ from ..question_index import DatasetQuestions
 from ..scene_edit import complete_image
 from .export import parse_human_answer
 from .progress import render_progress
+from .qualification import QualificationRound
 from .store import LONGEST_TEXT, VERDICTS, Annotation, AnnotationStore
 
 COOKIE = "shiftscope_annotator"
@@ -46,6 +48,7 @@ class AnnotationPages:
             ("GET", "/task/{place}/picture/{image}", self.send_picture),
             ("POST", "/task/{place}/answer", self.save_answer),
             ("POST", "/task/{place}/judge", self.save_judgement),
+            ("GET", "/qualification", self.show_qualification),
             ("GET", "/progress", self.show_progress),
         ]
 
@@ -80,11 +83,14 @@ class AnnotationPages:
             "Then you see the stored answer: say whether it is correct, wrong, or cannot be told.",
             "Reword the question in fluent English of your own, with the same meaning.",
         ]
+        n = self.store.read_round().questions
+        note = tag("p", f"The first {count_noun(n, 'question')} qualify you for the others.") if n else None
         lead = f"{count_noun(self.store.count_questions(), 'question')} of the split {self.split}"
         body = tag(
             "div",
             render_heading("Validate and paraphrase", lead),
             tag("ol", [tag("li", s) for s in steps]),
+            note,
             form,
             class_="plain",
         )
@@ -99,12 +105,16 @@ class AnnotationPages:
         return response
 
     def show_next(self, request: Any) -> Any:
-        place = self.store.assign(self._require_annotator(request))
+        name = self._require_annotator(request)
+        place = self.store.assign(name)
+        result = self.store.measure_round(name) if place is None else None
+        if result is not None and not result.passed:
+            return _redirect("/qualification")
         if place is None:
             body = tag(
                 "div",
                 render_heading("All done", "There is no question left for you. Thank you!"),
-                _render_links(None, self._find_annotator(request)),
+                _render_links(None, name),
                 class_="plain",
             )
             return self._html("Done", body)
@@ -130,9 +140,12 @@ class AnnotationPages:
         stored = "not known" if question.answer is None else spell(question.answer)
         form = self._render_answer_form(place) if mine.answer is None else _render_judgement(mine, stored, text)
         links = _render_links(self.store.find_previous(place, name), name)
+        qualification = self.store.read_round()
+        where = f"Qualification round, question {place + 1} of {qualification.questions}"
+        in_round = tag("p", where, class_="note") if place < qualification.questions else None
         body = tag(
             "div",
-            tag("div", tag("h1", text), class_="question-head"),
+            tag("div", in_round, tag("h1", text), class_="question-head"),
             tag(
                 "div",
                 tag("div", tag("div", shots, class_=f"shots {many}"), class_="stage-column"),
@@ -186,7 +199,39 @@ class AnnotationPages:
         fields = dict(request.form)
         words, remark = (" ".join(fields.get(key, "").split()) for key in ("paraphrase", "comment"))
         self.store.save_judgement(place, name, fields.get("verdict", ""), words, remark)
-        return _redirect("/next")
+        result = self.store.measure_round(name)
+        over = result is not None and result.complete and place < result.round.questions
+        return _redirect("/qualification" if over else "/next")
+
+    def show_qualification(self, request: Any) -> Any:
+        """What came of the round; whoever passed sees where the expert judged otherwise."""
+        name = self._require_annotator(request)
+        result = self.store.measure_round(name)
+        if result is None:
+            return _redirect("/next")
+        n = count_noun(result.round.questions, "question")
+        if not result.ready:
+            title, lead = ("Not open yet", f"The expert has not yet judged the {n} of the qualification round.")
+        elif not result.complete:
+            title, lead = "Qualification round", f"You have judged {result.judged} of {n}."
+        else:
+            title = "You are qualified" if result.passed else "Thank you"
+            lead = f"You judged {result.right} of {n} as the expert did; more than {result.round.above:g}% are needed."
+            lead += "" if result.passed else " There are no further questions for you."
+        feedback = self._render_feedback(name, result.round) if result.passed else None
+        links = _render_links(None, name) if result.passed or not result.complete else None
+        return self._html(title, tag("div", render_heading(title, lead), feedback, links, class_="plain"))
+
+    def _render_feedback(self, name: str, qualification: QualificationRound) -> Table | Html:
+        rows = []
+        for place in range(qualification.questions):
+            mine, known = (self.store.get(place, one) for one in (name, qualification.expert))
+            if mine and known and mine.verdict and known.verdict and mine.verdict != known.verdict:
+                [one] = self.index.read_rows([self.first + place])
+                rows.append([TableCell(one.text), *(TableCell(VERDICTS[a.verdict or ""]) for a in (mine, known))])
+        if not rows:
+            return tag("p", "You judged every one as the expert did.")
+        return Table("Where the expert judged otherwise", [TableHead(h) for h in ("Question", "You", "Expert")], rows)
 
     def show_progress(self, request: Any) -> Any:
         body = [*render_progress(self.store, self.index, self.first), _render_links(None)]
@@ -240,7 +285,7 @@ def _render_judgement(mine: Annotation, stored: str, text: str) -> Html:
 
 
 def _render_links(previous: int | None, name: str = "") -> Html:
-    back = tag("a", "Back to the last one", href=f"/task/{previous}") if previous is not None else None
+    back = tag("a", "Previous question", href=f"/task/{previous}") if previous is not None else None
     return tag(
         "p",
         back,
@@ -264,7 +309,12 @@ def _respond(body: bytes, kind: str, status: int = 200, **headers: str) -> Any:
 
 
 def open_annotation(
-    collection: Collection, store: AnnotationStore, split: str, limit: int | None, per_question: int
+    collection: Collection,
+    store: AnnotationStore,
+    split: str,
+    limit: int | None,
+    per_question: int,
+    qualification: QualificationRound | None = None,
 ) -> AnnotationPages:
     """The annotators' pages over a split; the store is made, or checked, for its questions."""
     index = collection.data[0].index
@@ -278,5 +328,5 @@ def open_annotation(
         raise UserError(damaged)
     if not listed:
         raise UserError(f"{index.dataset.folder}: there are no questions in split {split!r}")
-    store.prepare(data_id(index.dataset), split, [one.id for one in listed], per_question)
+    store.prepare(data_id(index.dataset), split, [one.id for one in listed], per_question, qualification)
     return AnnotationPages(collection, store, split)

@@ -15,12 +15,14 @@ from ..pages.frame import render_heading
 from ..question_index import ANSWER, DatasetQuestions
 from .agreement import Agreement, measure_agreement
 from .export import build_human_row, group_by_question, is_kept, score_humans
+from .qualification import QualificationRound, measure_qualification, select_counting
 from .store import ACCEPT, VERDICTS, Annotation, AnnotationStore
 
 
 def render_progress(store: AnnotationStore, index: DatasetQuestions, first: int) -> list[Child]:
     """The page; `first` is the row of the first question that is annotated."""
-    annotations = store.list_annotations()
+    everything, qualification = store.list_annotations(), store.read_round()
+    annotations = select_counting(qualification, everything)
     judged = [one for one in annotations if one.verdict]
     grouped = group_by_question(annotations)
     verdicts = {q: {one.annotator: one.verdict for one in given if one.verdict} for q, given in grouped.items()}
@@ -39,7 +41,8 @@ def render_progress(store: AnnotationStore, index: DatasetQuestions, first: int)
     )
     return [
         render_heading("Progress", lead),
-        _render_people(annotations, index, first),
+        _render_round(qualification),
+        _render_people(everything, qualification, index, first),
         _render_verdicts(judged),
         _render_agreement(measure_agreement({q: given for q, given in verdicts.items() if given})),
         _render_score(grouped, index, first),
@@ -47,8 +50,21 @@ def render_progress(store: AnnotationStore, index: DatasetQuestions, first: int)
     ]
 
 
-def _render_people(annotations: Sequence[Annotation], index: DatasetQuestions, first: int) -> Table:
+def _render_round(qualification: QualificationRound) -> Html | None:
+    if not qualification.questions:
+        return None
+    n, expert = count_noun(qualification.questions, "question"), qualification.expert
+    alike = f"more than {qualification.above:g}% of them as {expert} does"
+    rule = f"The first {n} qualify: whoever judges {alike} gets the others."
+    counts = f"Below the annotators these count as {expert} judged them, the others as those did who passed."
+    return tag("p", f"{rule} {counts}", class_="note")
+
+
+def _render_people(
+    annotations: Sequence[Annotation], qualification: QualificationRound, index: DatasetQuestions, first: int
+) -> Table:
     truth = index.column(ANSWER)
+    results = measure_qualification(qualification, annotations) if qualification.questions else {}
     rows = []
     for name in sorted({one.annotator for one in annotations}):
         mine = [one for one in annotations if one.annotator == name]
@@ -69,10 +85,13 @@ def _render_people(annotations: Sequence[Annotation], index: DatasetQuestions, f
                 TableCell(format_percent(accepted), accepted),
                 count_cell(sum(bool(one.paraphrase) for one in mine)),
                 TableCell(f"{format_percent(share)} of {len(answered):,}", share),
+                *([TableCell(str(results.get(name, "expert")))] if qualification.questions else []),
             ]
         )
     figures = ("Judged", "Accepted, %", "Paraphrases", "Own answer is the stored one, %")
-    return Table("Annotators", [TableHead("Annotator"), *map(numeric, figures)], rows)
+    heads = [TableHead("Annotator"), *map(numeric, figures)]
+    heads += [TableHead("Qualification")] if qualification.questions else []
+    return Table("Annotators", heads, rows)
 
 
 def _render_verdicts(judged: Sequence[Annotation]) -> Table:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import UserError
+from .qualification import QualificationResult, QualificationRound
 
 ACCEPT, NOT_UNDERSTOOD, UNDETERMINED, WRONG = "accept", "not_understood", "undetermined", "wrong"
 VERDICTS = {  # COVR's four choices
@@ -77,8 +78,18 @@ class AnnotationStore:
         finally:
             connection.close()  # what was not committed is undone
 
-    def prepare(self, data_id: str, split: str, questions: Sequence[str], per_question: int) -> None:
+    def prepare(
+        self,
+        data_id: str,
+        split: str,
+        questions: Sequence[str],
+        per_question: int,
+        qualification: QualificationRound | None = None,
+    ) -> None:
         """Make the file, or check that it is of these questions; how many annotators a question gets may change."""
+        wanted = qualification or QualificationRound()
+        if wanted.questions >= len(questions):
+            raise UserError(f"--qualify {wanted.questions} of {len(questions)} questions leaves none to annotate")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._transact() as db:
             for statement in filter(str.strip, _TABLES.split(";")):
@@ -95,9 +106,13 @@ class AnnotationStore:
                     f"{self.path} was made for the first {there:,} questions, not for {len(questions):,}; "
                     f"give --limit {there}, or name another file with --annotations"
                 )
+            if known and (there_is := QualificationRound.from_about(known)) != wanted:
+                raise UserError(
+                    f"{self.path} was made {there_is}; start it so, or name another file with --annotations"
+                )
             if not known:
                 db.executemany("INSERT INTO questions VALUES (?, ?)", list(enumerate(questions)))
-            about["per_question"] = str(per_question)
+            about |= {"per_question": str(per_question), **wanted.to_about()}
             db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", list(about.items()))
 
     def read_about(self) -> dict[str, str]:
@@ -112,7 +127,8 @@ class AnnotationStore:
     def assign(self, annotator: str) -> int | None:
         """The place of the question that an annotator is at, or of the next one; None where nothing is left.
 
-        Questions that somebody else judged come first, so that agreement can be measured early.
+        Those of the qualification round come first, and whoever does not pass it gets no others. Then questions that
+        somebody else judged come first, so that agreement can be measured early.
         """
         now = time.time()
         with self._transact() as db:
@@ -122,18 +138,58 @@ class AnnotationStore:
             ).fetchone()
             if row is not None:
                 return int(row[0])
-            per_question = int(db.execute("SELECT value FROM about WHERE name = 'per_question'").fetchone()[0])
-            row = db.execute(
-                """SELECT q.place FROM questions q
-                LEFT JOIN annotations a ON a.place = q.place AND (a.judged IS NOT NULL OR a.given > ?)
-                WHERE q.place NOT IN (SELECT place FROM annotations WHERE annotator = ?)
-                GROUP BY q.place HAVING count(a.place) < ? ORDER BY count(a.place) DESC, q.place LIMIT 1""",
-                (now - HELD_SECONDS, annotator, per_question),
-            ).fetchone()
-            if row is None:
+            row = self._find_in_round(db, annotator)
+            result = self._measure(db, annotator)
+            if row is None and (result is None or result.passed):
+                row = self._find_in_main(db, annotator, now)
+            if row is None or (result is not None and not result.ready):
                 return None
             db.execute("INSERT INTO annotations (place, annotator, given) VALUES (?, ?, ?)", (row[0], annotator, now))
             return int(row[0])
+
+    def _find_in_round(self, db: sqlite3.Connection, annotator: str) -> tuple[int] | None:
+        """The next question of the qualification round; everybody gets all of them."""
+        found: tuple[int] | None = db.execute(
+            "SELECT place FROM questions WHERE place < ? AND place NOT IN "
+            "(SELECT place FROM annotations WHERE annotator = ?) ORDER BY place LIMIT 1",
+            (self._read_round(db).questions, annotator),
+        ).fetchone()
+        return found
+
+    def _find_in_main(self, db: sqlite3.Connection, annotator: str, now: float) -> tuple[int] | None:
+        per_question = int(db.execute("SELECT value FROM about WHERE name = 'per_question'").fetchone()[0])
+        found: tuple[int] | None = db.execute(
+            """SELECT q.place FROM questions q
+            LEFT JOIN annotations a ON a.place = q.place AND (a.judged IS NOT NULL OR a.given > ?)
+            WHERE q.place >= ? AND q.place NOT IN (SELECT place FROM annotations WHERE annotator = ?)
+            GROUP BY q.place HAVING count(a.place) < ? ORDER BY count(a.place) DESC, q.place LIMIT 1""",
+            (now - HELD_SECONDS, self._read_round(db).questions, annotator, per_question),
+        ).fetchone()
+        return found
+
+    @staticmethod
+    def _read_round(db: sqlite3.Connection) -> QualificationRound:
+        return QualificationRound.from_about(dict(db.execute("SELECT name, value FROM about").fetchall()))
+
+    def _measure(self, db: sqlite3.Connection, annotator: str) -> QualificationResult | None:
+        """How far an annotator has come in the round; None where there is none, and for the expert."""
+        qualification = self._read_round(db)
+        if not qualification.questions or annotator == qualification.expert:
+            return None
+        query = "SELECT place, verdict FROM annotations WHERE annotator = ? AND place < ? AND verdict IS NOT NULL"
+        given, known = (
+            dict(db.execute(query, (name, qualification.questions)).fetchall())
+            for name in (annotator, qualification.expert)
+        )
+        return qualification.measure(given, known)
+
+    def measure_round(self, annotator: str) -> QualificationResult | None:
+        with self._transact() as db:
+            return self._measure(db, annotator)
+
+    def read_round(self) -> QualificationRound:
+        with self._transact() as db:
+            return self._read_round(db)
 
     def get(self, place: int, annotator: str) -> Annotation | None:
         return next(iter(self._read("place = ? AND annotator = ?", (place, annotator))), None)
@@ -166,6 +222,9 @@ class AnnotationStore:
         if verdict not in VERDICTS:
             raise UserError(f"choose one of: {', '.join(VERDICTS.values())}")
         with self._transact() as db:
+            result = self._measure(db, annotator)
+            if result is not None and result.complete and place < result.round.questions:
+                raise UserError("the qualification round is over; its judgements stay as they are")
             changed = db.execute(
                 "UPDATE annotations SET verdict = ?, paraphrase = ?, comment = ?, judged = ? "
                 "WHERE place = ? AND annotator = ? AND answer IS NOT NULL",

@@ -11,10 +11,7 @@ from ...report.measure import spell_fact
 from ...scene import Object, Scene
 from ..example_view import ExampleView, explain_no_drawing
 from .frame import render_hidden
-
-PLAN_SIZE = 260  # pixels
-PLAN_REACH = 4.6  # world units from the middle to the edge of the plan
-DOT = {"large": 13, "small": 8}  # pixels
+from .places import can_move_in_picture, render_plan
 
 
 def render_edit_forms(view: ExampleView) -> list[Html | None]:
@@ -32,9 +29,13 @@ def _render_program_form(view: ExampleView) -> Html | None:
             "textarea", view.program_text, name="program", rows=3, spellcheck="false", class_="code", id="program-field"
         ),
     )
-    reset = tag("a", "The question's own", href=f"{view.link}{view.chosen.to_query()}") if view.edited else None
+    reset = (
+        tag("a", "The question's own", href=f"{view.link}{view.chosen.to_query()}", data_keep="show")
+        if view.edited
+        else None
+    )
     end = tag("div", tag("button", "Run it"), reset, class_="form-end")
-    form = tag("form", kept, field, end, method="get", action=view.link)
+    form = tag("form", kept, field, end, method="get", action=view.link, data_keep="show")
     return tag("section", tag("h2", "Edit the program"), form, _render_operations(), class_="edit-program")
 
 
@@ -52,23 +53,31 @@ def _render_scene_form(view: ExampleView) -> Html | None:
     note = (
         f"No picture can be drawn of it ({why}); the answer changes all the same."
         if why
-        else ("The picture is drawn anew, and the program runs on the edited scene.")
+        else "The picture is drawn anew, and the program runs on the edited scene."
     )
+    if any(can_move_in_picture(view, k) for k in range(len(view.images))):
+        note += " Objects can be moved in the picture, too: switch on “Move objects” below it."
     kept = render_hidden(
         [*((("program", view.program_text),) if view.has_own_program else ()), *view.chosen.conditions]
     )
     tables: list[Child] = []
-    for k, image in enumerate(view.images):
+    for k in range(len(view.images)):
         table = _render_table(view, k)
-        plan = _render_plan(image.scene, view, k)
+        plan = render_plan(view, k)
         inside = tag("div", plan, table, class_="scene-editor")
         if len(view.images) > 1:
             changed = " (edited)" if view.is_changed(k) else ""
             inside = tag("details", tag("summary", f"Image {k + 1}{changed}"), inside, open=view.is_changed(k))
         tables.append(inside)
-    reset = tag("a", "As it was", href=f"{view.link}{view.chosen.to_query()}") if view.edits else None
+    reset = (
+        tag("a", "As it was", href=f"{view.link}{view.chosen.to_query()}", data_keep="show step")
+        if view.edits
+        else None
+    )
     end = tag("div", tag("button", "Show what changes"), reset, class_="form-end")
-    form = tag("form", kept, tables, end, method="get", action=f"{view.link}/edit", id="scene-form")
+    form = tag(
+        "form", kept, tables, end, method="get", action=f"{view.link}/edit", id="scene-form", data_keep="show step"
+    )
     return tag("section", tag("h2", "Edit the scene"), tag("p", note, class_="note"), form, class_="edit-scene")
 
 
@@ -164,58 +173,3 @@ def _render_part(
         cells.append(tag("td", menu, class_="changed" if key in edited else None))
     label = tag("th", spell_fact(part.name), scope="row", class_="part-name")
     return tag("tr", label, cells, [tag("td")] * (3 if placed else 1), class_="part-row")
-
-
-def _render_plan(scene: Scene, view: ExampleView, image: int) -> Html | None:
-    """The ground from above, turned so that right is right; dots can be dragged, or moved by the arrow keys."""
-    directions = dict(scene.directions)
-    if not {"right", "behind"} <= directions.keys() or any(o.position is None for o in scene.objects):
-        return None
-    right, behind = directions["right"], directions["behind"]
-    edited = _find_edited(view, image)
-    middle = PLAN_SIZE / 2
-    dots = []
-    for i, thing in enumerate(scene.objects):
-        if thing.position is None or f"{i}.remove" in edited:
-            continue
-        moved = edited.get(f"{i}.place", "").split(",")
-        x, y = (float(v) for v in moved) if len(moved) == 2 else thing.position[:2]
-        across, away = x * right[0] + y * right[1], x * behind[0] + y * behind[1]
-        at = (middle + across / PLAN_REACH * middle, middle - away / PLAN_REACH * middle)
-        size = next(iter(thing.values("size")), "large")
-        circle = tag("circle", r=DOT.get(size, 10), class_="dot")
-        label = tag("text", i, text_anchor="middle", y=4)
-        dots.append(
-            tag(
-                "g",
-                circle,
-                label,
-                transform=f"translate({at[0]:.1f} {at[1]:.1f})",
-                class_="mover",
-                role="button",
-                tabindex="0",
-                data_object=i,
-                data_across=f"{across:.4f}",
-                data_away=f"{away:.4f}",
-                aria_label=f"Object {i}, {describe_object(thing)}: move with the arrow keys",
-            )
-        )
-    words = [
-        tag("text", "behind", x=middle, y=14, text_anchor="middle"),
-        tag("text", "front", x=middle, y=PLAN_SIZE - 6, text_anchor="middle"),
-    ]
-    drawing = tag(
-        "svg",
-        tag("rect", width=PLAN_SIZE, height=PLAN_SIZE, class_="ground"),
-        words,
-        dots,
-        viewBox=f"0 0 {PLAN_SIZE} {PLAN_SIZE}",
-        class_="plan",
-        role="group",
-        aria_label="Plan of the ground",
-        data_image=image,
-        data_right=f"{right[0]:.6f},{right[1]:.6f}",
-        data_behind=f"{behind[0]:.6f},{behind[1]:.6f}",
-        data_reach=str(PLAN_REACH),
-    )
-    return tag("figure", tag("figcaption", "Plan ", tag("span", "drag, or arrow keys")), drawing, class_="plan-figure")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -20,8 +21,10 @@ from ..collection import RIGHT, Collection, OpenedData
 from ..example_view import ExampleView, explain_no_drawing
 from ..reference_graph import draw_references
 from ..scene_edit import STANDARD_SIZE, explain_undrawable
+from ..trace_view import TraceView
 from .edit_forms import render_edit_forms
 from .frame import PageFrame
+from .places import can_move_in_picture, render_handles
 
 PHRASE_HUES = 7
 STAGE_NAMES = ("Before", "After")
@@ -64,7 +67,7 @@ def _render_position(view: ExampleView) -> Html:
         if not 0 <= place < len(rows):
             return tag("span", text, class_="button", aria_disabled="true")
         address = f"/d/{view.data.number}/e/{rows[place]}{view.chosen.to_query()}"
-        return tag("a", text, href=address, class_="button", data_key=key)
+        return tag("a", text, href=address, class_="button", data_key=key, data_keep="show")
 
     where = f"{at + 1:,} of {len(rows):,}" if inside else "not in this list"
     return tag(
@@ -115,6 +118,7 @@ def _render_shots(view: ExampleView) -> Html:
             ("boxes", "Boxes", "b"),
             ("parts", "Parts", "a"),
             ("grounding", "Grounding", "g"),
+            ("places", "Move objects", "v"),
         )
         if _has_layer(view, layer)
     ]
@@ -151,7 +155,8 @@ def _render_shot(view: ExampleView, stage: int, k: int, name: str, undrawable: s
     if picture is None:  # boxes on nothing, with their names
         overlays |= {"role": "img", "aria_label": alt}
     canvas = tag("canvas", width=width, height=height, aria_hidden="true")
-    lit = tag("div", picture, canvas, class_="lit" if has_picture else "lit blank", **overlays)
+    handles = render_handles(view, k, (width, height)) if has_picture and not stage else None
+    lit = tag("div", picture, canvas, handles, class_="lit" if has_picture else "lit blank", **overlays)
     note = f"The picture is as it was: {undrawable}." if undrawable and has_picture else ""
     return tag("figure", caption, lit, tag("p", note, class_="note") if note else None, class_="shot")
 
@@ -162,6 +167,8 @@ def _has_layer(view: ExampleView, layer: str) -> bool:
         return any(i.mask for i in images)
     if layer == "parts":
         return any(i.parts or i.part_mask for i in images)
+    if layer == "places":
+        return any(can_move_in_picture(view, k) for k in range(len(images)))
     if layer == "grounding":
         return bool(view.question.grounding) and not view.edits
     return any(i.boxes or any(o.box for o in i.scene.objects) for i in images)
@@ -205,7 +212,7 @@ def _render_run(view: ExampleView, k: int) -> Html:
     told: list[Child] = []
     if prediction is not None:
         if prediction.confidence is not None:
-            told.append(tag("p", f"Confidence {format_percent(prediction.confidence)}"))
+            told.append(tag("p", f"Confidence {format_percent(prediction.confidence)}%"))
         for name, text in (
             ("Response", prediction.raw),
             ("Reason", prediction.reason),
@@ -232,9 +239,22 @@ def _render_steps(view: ExampleView) -> Html | None:
         return (
             tag("p", "The question has no program that can be run.", class_="quiet") if view.program is None else None
         )
-    notes = _find_notes(view)
+    items = render_steps(view.trace, _find_notes(view))
+    bar = tag(
+        "div",
+        tag("button", "←", type="button", data_move="-1", aria_label="Step back", class_="button"),
+        tag("button", "→", type="button", data_move="1", aria_label="Step on", class_="button"),
+        tag("output", f"{len(items)} steps", aria_live="polite", id="step-now"),
+        class_="step-bar",
+    )
+    title = tag("h2", "Program", tag("span", " edited", class_="quiet") if view.has_own_program else None)
+    return tag("section", title, bar, tag("ol", items, class_="steps"), class_="program", aria_label="Program")
+
+
+def render_steps(trace: TraceView, notes: Mapping[int, str]) -> list[Html]:
+    """The steps of a program as buttons, in a tree; some are marked, and say why."""
     items = []
-    for line in view.trace.steps:
+    for line in trace.steps:
         why = notes.get(line.node)
         button = tag(
             "button",
@@ -248,15 +268,7 @@ def _render_steps(view: ExampleView) -> Html | None:
             aria_pressed="false",
         )
         items.append(tag("li", button))
-    bar = tag(
-        "div",
-        tag("button", "←", type="button", data_move="-1", aria_label="Step back", class_="button"),
-        tag("button", "→", type="button", data_move="1", aria_label="Step on", class_="button"),
-        tag("output", f"{len(items)} steps", aria_live="polite", id="step-now"),
-        class_="step-bar",
-    )
-    title = tag("h2", "Program", tag("span", " edited", class_="quiet") if view.has_own_program else None)
-    return tag("section", title, bar, tag("ol", items, class_="steps"), class_="program", aria_label="Program")
+    return items
 
 
 def _find_notes(view: ExampleView) -> dict[int, str]:
@@ -299,7 +311,7 @@ def _render_ask(view: ExampleView, asker: ModelAsker | None, reply: ModelReply |
             if text and text != reply.answer:
                 rows.append(tag("p", f"{name}: ", tag("span", text[:SHOWN_RAW], class_="code")))
         if reply.confidence is not None:
-            rows.append(tag("p", f"Confidence {format_percent(reply.confidence)}"))
+            rows.append(tag("p", f"Confidence {format_percent(reply.confidence)}%"))
         said = tag(
             "div", tag("p", f"“{reply.question}”", class_="quiet"), rows, class_="reply", role="status", id="reply"
         )
@@ -316,7 +328,12 @@ def _render_ask(view: ExampleView, asker: ModelAsker | None, reply: ModelReply |
         ),
     )
     form = tag(
-        "form", field, tag("button", f"Ask {asker.name}"), method="post", action=f"{view.to_address('/ask')}#reply"
+        "form",
+        field,
+        tag("button", f"Ask {asker.name}"),
+        method="post",
+        action=f"{view.to_address('/ask')}#reply",
+        data_keep="show step",
     )
     return tag("section", tag("h2", "Ask the model"), form, said, class_="ask")
 

@@ -36,7 +36,7 @@ def render_list(frame: PageFrame, data: OpenedData, chosen: ExampleFilter, page:
     heading = tag(
         "div", tag("h1", data.name), tag("p", lead or count_noun(total, "question"), role="status"), class_="heading"
     )
-    random = tag("a", "Any one", href=f"{here}/random{chosen.to_query()}", class_="button", data_key="r")
+    random = tag("a", "Random example", href=f"{here}/random{chosen.to_query()}", class_="button", data_key="r")
     chips = [
         tag(
             "li",

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ... import __version__
 from ...report.markup import Child, Html, tag
+from ...report.number_format import format_count
 from ..collection import Collection, OpenedData
 
+SCRIPTS = ("lights.js", "places.js", "script.js")  # in this order; they share one scope
 KEYS = (  # what the keyboard does, by page; `script.js` reads the same attributes
     ("everywhere", (("?", "these keys"), ("/", "search the questions"), ("u", "up to the list"))),
     (
         "list",
-        (("j k", "next, previous example"), ("Enter", "open it"), ("n p", "next, previous page"), ("r", "any one")),
+        (
+            ("j k", "next, previous example"),
+            ("Enter", "open it"),
+            ("n p", "next, previous page"),
+            ("r", "a random example"),
+        ),
     ),
     (
         "example",
@@ -23,6 +30,7 @@ KEYS = (  # what the keyboard does, by page; `script.js` reads the same attribut
             ("Esc", "no step"),
             ("n p", "next, previous example of the list"),
             ("m b a g", "masks, boxes, parts, grounding"),
+            ("v", "move objects in the picture: Tab to one, arrow keys (Shift: further), Enter"),
             ("e", "edit the program"),
             ("s", "edit the scene"),
             ("q", "ask the model"),
@@ -51,7 +59,7 @@ class PageFrame:
             tag("link", rel="icon", href="data:,"),
             tag("link", rel="stylesheet", href="/static/report.css"),
             tag("link", rel="stylesheet", href="/static/style.css"),
-            tag("script", src="/static/script.js", defer=True),
+            [tag("script", src=f"/static/{name}", defer=True) for name in SCRIPTS],
         )
         main = tag("main", body, id="content", tabindex="-1")
         skip = tag("a", "Skip to the content", href="#content", class_="skip")
@@ -102,6 +110,17 @@ def render_select(label: str, name: str, options: Iterable[tuple[str, str]], cho
     """A labelled menu; options are values and what they are called."""
     listed = [tag("option", text, value=value, selected=value == chosen) for value, text in options]
     return tag("label", tag("span", label), tag("select", listed, name=name))
+
+
+def render_menus(menus: Sequence[Html], action: str) -> Html:
+    """A row of menus that show what they choose at once; the button is for whoever runs no script."""
+    show = tag("button", "Show")
+    return tag("form", menus, show, method="get", action=action, class_="menu-row", data_autosubmit=True)
+
+
+def link_count(n: int, address: str) -> Child:
+    """A number of examples that leads to them; nothing to be seen leads nowhere."""
+    return tag("a", format_count(n), href=address) if n else "0"
 
 
 def render_hidden(pairs: Iterable[tuple[str, str]]) -> list[Html]:

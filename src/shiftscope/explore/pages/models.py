@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from threading import Lock
 
 import numpy as np
 
 from ...metrics.significance import PairedTest, compare_models
-from ...report.markup import Child, Html, tag
+from ...report.markup import Child, tag
 from ...report.measure import spell_fact
-from ...report.number_format import count_noun, format_count, format_paired
+from ...report.number_format import count_noun, format_paired
 from ...report.runs import ReportRun
 from ...report.table import Table, TableCell, TableHead, count_cell, numeric
 from ..collection import OpenedData
 from ..filters import FACT, FACT_LABELS, PAIR_OUTCOMES, ExampleFilter, select_parting
-from .frame import PageFrame, render_heading, render_select
+from .frame import PageFrame, link_count, render_heading, render_menus, render_select
 
 MOST_KINDS = 60  # rows
 
@@ -23,27 +24,19 @@ def render_models(frame: PageFrame, data: OpenedData, one: int, other: int, by: 
     first, second = data.runs[one], data.runs[other]
     here = f"/d/{data.number}"
     runs = [(str(k), view.name) for k, view in enumerate(data.runs)]
-    facts = [n for n in data.fact_names if n != "answer" and 1 < len(data.column(n).values) <= MOST_KINDS]
+    facts = _list_facts(data)
     by = by if by in facts else next((n for n in ("kind", *facts) if n in facts), "")
     menus = [
         render_select("First", "a", runs, str(one)),
         render_select("Second", "b", runs, str(other)),
         render_select("By", "by", [(n, FACT_LABELS.get(n, spell_fact(n))) for n in facts], by),
     ]
-    form = tag(
-        "form",
-        menus,
-        tag("button", "Show"),
-        method="get",
-        action=f"{here}/models",
-        class_="menu-row",
-        data_autosubmit=True,
-    )
+    form = render_menus(menus, f"{here}/models")
     masks = {how: select_parting(data, one, other, how) for how in PAIR_OUTCOMES}
     asked = int((masks["first"] | masks["second"] | masks["both"] | masks["neither"]).sum())
 
-    def link(how: str, n: int) -> Html:
-        return tag("a", format_count(n), href=f"{here}{ExampleFilter((('pair', f'{one}.{other}.{how}'),)).to_query()}")
+    def link(how: str, n: int) -> Child:
+        return link_count(n, f"{here}{ExampleFilter((('pair', f'{one}.{other}.{how}'),)).to_query()}")
 
     counts = {how: int(mask.sum()) for how, mask in masks.items()}
     names = first.name, second.name
@@ -72,7 +65,7 @@ def render_models(frame: PageFrame, data: OpenedData, one: int, other: int, by: 
         class_="square",
     )
     test = _compare_runs(first.run, second.run)
-    lead = f"{names[0]} less {names[1]}: {format_paired(test)}" if test.n else "The two share no question."
+    lead = f"{names[0]} minus {names[1]}: {format_paired(test)}" if test.n else "The two share no question."
     differ = tag("p", "They answer differently in ", link("differ", counts["differ"]), " of these.")
     body: list[Child] = [render_heading("Two models", lead), form, square, differ]
     if by:
@@ -80,8 +73,26 @@ def render_models(frame: PageFrame, data: OpenedData, one: int, other: int, by: 
     return frame.render("Two models", tag("div", body, class_="wide-page"), data=data, here=f"{here}/models")
 
 
-@lru_cache(maxsize=64)
+def prepare_models(data: OpenedData) -> None:
+    """Compare the first two runs, and read what they can be cut by, before anybody asks: it takes a second."""
+    _list_facts(data)
+    _compare_runs(data.runs[0].run, data.runs[1].run)
+
+
+def _list_facts(data: OpenedData) -> list[str]:
+    return [n for n in data.fact_names if n != "answer" and 1 < len(data.column(n).values) <= MOST_KINDS]
+
+
 def _compare_runs(first: ReportRun, second: ReportRun) -> PairedTest:
+    with _comparing:  # who comes while it is under way waits for it
+        return _compare_once(first, second)
+
+
+_comparing = Lock()
+
+
+@lru_cache(maxsize=64)
+def _compare_once(first: ReportRun, second: ReportRun) -> PairedTest:
     return compare_models(first.records, second.records)
 
 
@@ -100,7 +111,7 @@ def _render_by(data: OpenedData, one: int, other: int, by: str, masks: dict[str,
         cells = [TableCell(spell_fact(value), str(value)), count_cell(n)]
         for how in ("first", "second", "both", "neither"):
             chosen = ExampleFilter((("pair", f"{one}.{other}.{how}"), (f"{FACT}{by}", str(value))))
-            link = tag("a", format_count(counts[how][k]), href=f"/d/{data.number}{chosen.to_query()}")
+            link = link_count(counts[how][k], f"/d/{data.number}{chosen.to_query()}")
             cells.append(TableCell(link, float(counts[how][k])))
         rows.append(cells)
     rows.sort(key=lambda cells: -abs(float(cells[2].value or 0) - float(cells[3].value or 0)))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...columns import Column
+from ...report.audit_page import describe_shortcut
 from ...report.markup import Child, tag
 from ...report.number_format import count_noun, format_percent
 from ...report.table import Table, TableCell, TableHead, count_cell, numeric
 from ..collection import RIGHT, OpenedData, ShortcutMarks
 from ..filters import GROUP, PART, ExampleFilter
-from .frame import PageFrame, render_heading, render_select
+from .frame import PageFrame, render_heading, render_menus, render_select
 
 MOST_GROUPS = 150  # rows, the largest
 
@@ -19,11 +20,12 @@ def render_shortcuts(frame: PageFrame, data: OpenedData, marks: ShortcutMarks, s
     chosen = shortcut if shortcut in marks.groups else next(iter(marks.groups))
     column, parts = marks.groups[chosen], marks.parts[chosen]
     here = f"/d/{data.number}/shortcuts"
-    menu = render_select("Shortcut", "shortcut", [(s, s) for s in marks.groups], chosen)
-    form = tag("form", menu, tag("button", "Show"), method="get", action=here, class_="menu-row", data_autosubmit=True)
+    menu = render_select("Shortcut", "shortcut", [(s, f"{s}: {describe_shortcut(s)}") for s in marks.groups], chosen)
+    form = render_menus([menu], here)
     lead = (
-        f"{count_noun(len(column.values), 'group')} by {chosen}. In a group whose answers are uneven, the frequent "
-        "ones are its head and the rare ones its tail: what a model that relies on the shortcut gets wrong."
+        f"{count_noun(len(column.values), 'group')} by {describe_shortcut(chosen)}. In a group whose answers are "
+        "uneven, the frequent ones are its head and the rare ones its tail: what a model that relies on the shortcut "
+        "gets wrong."
     )
     body: list[Child] = [render_heading("Shortcuts", lead), form, _render_groups(data, chosen, column, parts)]
     return frame.render("Shortcuts", tag("div", body, class_="wide-page"), data=data, here=here)
@@ -70,7 +72,7 @@ def _render_groups(data: OpenedData, shortcut: str, column: Column, parts: Colum
     ]
     heads += [numeric(f"{view.name}, {name} %") for view in data.runs for name in ("head", "tail")]
     more = f"The {MOST_GROUPS} largest of {size:,} groups." if size > MOST_GROUPS else ""
-    return Table(f"Groups by {shortcut}", heads, rows, note=more)
+    return Table(f"Groups by {describe_shortcut(shortcut)}", heads, rows, note=more)
 
 
 def _measure(outcome: Column, rows: np.typing.NDArray[np.bool_]) -> TableCell:

@@ -8,12 +8,13 @@ from ...metrics import accuracy
 from ...metrics.slices import select_base_rows
 from ...report.markup import Child, tag
 from ...report.measure import measure_accuracy, spell_fact
-from ...report.number_format import count_noun, format_p, format_percent, format_points, format_score, spell_accuracy
+from ...report.number_format import count_noun, format_p, format_percent, format_points, spell_accuracy
+from ...report.score_table import score_cell
 from ...report.sections.worst_slices import describe_slice, search_slices
 from ...report.table import Table, TableCell, TableHead, count_cell, numeric
 from ..collection import OpenedData
 from ..filters import ASKED, FACT, FACT_LABELS, NOT_RIGHT, RUN, ExampleFilter
-from .frame import PageFrame, render_heading, render_select
+from .frame import PageFrame, link_count, render_heading, render_menus, render_select
 
 MOST_SLICES = 200  # rows of the table
 
@@ -26,15 +27,7 @@ def render_slices(frame: PageFrame, data: OpenedData, number: int, by: str) -> s
     runs = [(str(k), one.name) for k, one in enumerate(data.runs)]
     names = [(n, FACT_LABELS.get(n, spell_fact(n))) for n in facts]
     menus = [render_select("Run", "run", runs, str(number)), render_select("By", "by", names, by)]
-    form = tag(
-        "form",
-        menus,
-        tag("button", "Show"),
-        method="get",
-        action=f"{here}/slices",
-        class_="menu-row",
-        data_autosubmit=True,
-    )
+    form = render_menus(menus, f"{here}/slices")
     whole = measure_accuracy(view.run)
     lead = f"{view.name}: {spell_accuracy(whole)}, {count_noun(whole.n, 'question')}"
     body: list[Child] = [render_heading("Slices", lead), form]
@@ -55,16 +48,17 @@ def _render_by(data: OpenedData, number: int, by: str) -> Table:
         asked, wrong = (
             ExampleFilter(((f"{FACT}{by}", str(value)), (f"{RUN}{number}", one))) for one in (ASKED, NOT_RIGHT)
         )
+        missed = int(wrong.select(data).sum())
         rows.append(
             [
                 TableCell(tag("a", spell_fact(value), href=f"/d/{data.number}{asked.to_query()}"), str(value)),
                 count_cell(score.n),
-                TableCell(format_score(score), score.value),
-                TableCell(tag("a", "not right", href=f"/d/{data.number}{wrong.to_query()}")),
+                score_cell(score),
+                TableCell(link_count(missed, f"/d/{data.number}{wrong.to_query()}"), float(missed)),
             ]
         )
     label = FACT_LABELS.get(by, spell_fact(by))
-    heads = [TableHead(label.capitalize()), numeric("Questions"), numeric("Accuracy, %"), TableHead("", sortable=False)]
+    heads = [TableHead(label.capitalize()), numeric("Questions"), numeric("Accuracy, %"), numeric("Not right")]
     return Table(f"Accuracy by {label}", heads, rows)
 
 

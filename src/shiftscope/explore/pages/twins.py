@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 from ...answer import spell
 from ...report.chart.frame import draw_legend_mark
 from ...report.markup import Child, Html, tag
 from ...report.number_format import count_noun
 from ..collection import RIGHT
 from ..example_view import ExampleView
+from .example import render_steps
 from .frame import PageFrame, render_heading
 
 
@@ -85,21 +84,8 @@ def _render_side(view: ExampleView, name: str, parting: int | None) -> Html:
         look = "is-right" if outcome == RIGHT else "is-wrong" if outcome == "wrong" else "is-none"
         label = tag("th", draw_legend_mark(k), run.name, scope="row")
         rows.append(tag("tr", label, tag("td", f"{answer or outcome} ({outcome})", class_=look)))
-    items = []
-    for line in view.trace.steps if view.trace else ():
-        apart = line.node == parting
-        button = tag(
-            "button",
-            tag("span", line.text, class_="code"),
-            tag("span", line.value, class_="value"),
-            tag("span", "here they part", class_="why") if apart else None,
-            type="button",
-            class_=f"step depth-{min(line.depth, 24)}" + (" parts" if apart else ""),
-            data_step=json.dumps(line.to_json()),
-            data_node=line.node,
-            aria_pressed="false",
-        )
-        items.append(tag("li", button))
+    notes = {} if parting is None else {parting: "here they part"}
+    items = render_steps(view.trace, notes) if view.trace else []
     where = f"{view.data.name}, question {view.row}"
     return tag(
         "section",

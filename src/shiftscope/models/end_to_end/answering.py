@@ -7,19 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...errors import UserError
 from ...model import IMAGES, TEXT, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
 from ...picture import Picture, stack
 from ...schema import Schema
 from ...shortcuts.concepts import tokenize_texts
-from ...trained_folder import LONGEST_ERROR, MODEL_FILE, WRONG, TrainedFolder
+from ...trainable import load_stage
+from ...trained_folder import MODEL_FILE, WRONG, TrainedFolder
 from .questions import AnswererConfig, type_answer
 from .training import ANSWERER, AnswerStage, AnswerTraining
 
 CACHED_IMAGES = 512  # whose features are cached: questions about one come one after the other
 CPU_IMAGES, GPU_IMAGES = 16, 128  # images looked at together
 CPU_QUESTIONS, GPU_QUESTIONS = 64, 2048  # questions answered together
-NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,22 +134,7 @@ class AnswererEntry:
 
     def build(self, target: str, setting: ModelSetting) -> AnsweringModel:
         """The trained model in a folder, on the device of the options or the best."""
-        trained, device = self.folder.find(self.name, target, setting.schema), setting.options.device
-        try:
-            import torch
-            import transformers  # noqa: F401
-        except ImportError as error:
-            raise UserError(f"{trained.folder} {NEEDS} ({error})") from None
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        if device.startswith("cuda") and not torch.cuda.is_available():
-            raise UserError("torch finds no GPU here; use --device cpu")
-        try:
-            built = self.stage.build(self.stage.read_config(trained.config(ANSWERER)), {})
-        except Exception as error:  # whatever a network says of sizes that cannot be
-            why = f"{type(error).__name__}: {' '.join(str(error).split())[:LONGEST_ERROR]}"
-            raise UserError(
-                f"{trained.folder}: the config of its answerer is damaged ({why}); {trained.remedy}"
-            ) from None
-        module = trained.load(ANSWERER, built).to(device)
+        trained = self.folder.find(self.name, target, setting.schema)
+        device = trained.choose_device(setting.options.device)
+        module = load_stage(trained, self.stage, device)
         return AnsweringModel(trained, module, device, IMAGES in self.stage.supervision)

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from .image_features import build_features
 from .questions import PAD, UNKNOWN, AnswererConfig
@@ -82,17 +81,12 @@ class QuestionEncoder(nn.Module):
         return states.gather(1, last)[:, 0]
 
 
-GRU_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-
-
 def _scan(gru: nn.GRU, vectors: Tensor) -> Tensor:
     """[question, token, hidden], faster than cuDNN's where steps are captured."""
-    from ..nsvqa.question_parser.gru_scan import scan_gru
+    from ..nsvqa.question_parser.gru_scan import scan_layer
 
-    weight, inner, bias, inner_bias = (getattr(gru, f"{kind}_l0") for kind in GRU_WEIGHTS)
-    inputs = functional.linear(vectors, weight, bias).transpose(0, 1)[:, None]
-    start = vectors.new_zeros(1, len(vectors), gru.hidden_size)
-    return scan_gru(inputs, inner[None], inner_bias[None], start)[:, 0].transpose(0, 1)
+    states: Tensor = scan_layer(gru, 0, (vectors,), vectors.new_zeros(1, len(vectors), gru.hidden_size))[0]
+    return states
 
 
 class AnswerHead(nn.Sequential):

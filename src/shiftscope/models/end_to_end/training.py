@@ -15,7 +15,19 @@ from ...errors import UserError, unknown
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
-from ...trainable import ANSWERS, IMAGES, Counts, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage
+from ...trainable import (
+    ANSWERS,
+    IMAGES,
+    Counts,
+    Losses,
+    Rows,
+    SplitData,
+    Trainable,
+    TrainRecipe,
+    TrainStage,
+    count_right_answers,
+    order_by_image,
+)
 from .questions import UNSEEN, AnsweredQuestions, AnswererConfig, list_answers
 
 if TYPE_CHECKING:
@@ -112,12 +124,7 @@ class AnswerStage(TrainStage):
 
     def measure(self, module: Any, batch: Any) -> Counts:
         """An answer outside the vocabulary is wrong, whatever is answered."""
-        right, parts = self.logits(module, batch).argmax(-1) == batch.targets, batch.about_parts
-        return {
-            "right": (right.sum(), len(right)),
-            "object_questions": ((right & ~parts).sum(), (~parts).sum()),
-            "part_questions": ((right & parts).sum(), parts.sum()),
-        }
+        return count_right_answers(self.logits(module, batch).argmax(-1), batch)
 
     def choose_by(self, shares: Mapping[str, float]) -> float:
         return shares["right"]
@@ -201,8 +208,7 @@ class AnswerTraining(Trainable):
 
 def group_by_image(image_of: Rows, batch: int, random: np.random.Generator) -> list[Rows]:
     """Images in random order, and their questions cut into batches of one length."""
-    order = random.permutation(int(image_of.max(initial=0)) + 1)
-    rows = np.argsort(order[image_of], kind="stable")
+    rows = order_by_image(image_of, int(image_of.max(initial=0)) + 1, random)
     return list(rows[: len(rows) - len(rows) % batch].reshape(-1, batch))
 
 

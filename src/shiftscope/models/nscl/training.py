@@ -20,7 +20,19 @@ from ...lang.program import Program
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
-from ...trainable import ANSWERS, IMAGES, Counts, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage
+from ...trainable import (
+    ANSWERS,
+    IMAGES,
+    Counts,
+    Losses,
+    Rows,
+    SplitData,
+    Trainable,
+    TrainRecipe,
+    TrainStage,
+    count_right_answers,
+    order_by_image,
+)
 from ..nsvqa.scene_parser.config import SceneParserConfig
 from ..nsvqa.trained_model import PARSERS, QUESTION_PARSER, SCENE_PARSER, TrainedModel
 from ..nsvqa.training import NeuroSymbolicTraining
@@ -147,12 +159,7 @@ class ConceptStage(TrainStage):
         return divide_by_batch(summed, (batch.targets != NEVER).sum()), {}
 
     def measure(self, module: Any, batch: Any) -> Counts:
-        right, parts = self.logits(module, batch).argmax(-1) == batch.targets, batch.about_parts
-        return {
-            "right": (right.sum(), len(right)),
-            "object_questions": ((right & ~parts).sum(), (~parts).sum()),
-            "part_questions": ((right & parts).sum(), parts.sum()),
-        }
+        return count_right_answers(self.logits(module, batch).argmax(-1), batch)
 
     def choose_by(self, shares: Mapping[str, float]) -> float:
         return shares["right"]
@@ -224,10 +231,9 @@ class ProgramExamples:
         """As many questions as there are; where only some are short enough, these several times."""
         rows = np.arange(len(self)) if self.longest is None else np.flatnonzero(self.long <= self.longest)
         size = len(self) - len(self) % batch
-        orders = []
-        for _ in range(-(-size // max(1, len(rows)))):
-            shuffled = random.permutation(int(self.data.images.max(initial=0)) + 1)
-            orders.append(rows[np.argsort(shuffled[self.data.images[rows]], kind="stable")])
+        shown, images = self.data.images[rows], int(self.data.images.max(initial=0)) + 1
+        times = -(-size // max(1, len(rows)))
+        orders = [rows[order_by_image(shown, images, random)] for _ in range(times)]
         return list(np.concatenate(orders)[:size].reshape(-1, batch))
 
     def batch(self, rows: torch.Tensor) -> ProgramBatch:

@@ -27,7 +27,8 @@ from ...picture import Picture, stack
 from ...scene import Scene
 from ...scene_table import SceneTable, pack_scenes
 from ...schema import Schema
-from ...trained_folder import LONGEST_ERROR, MODEL_FILE
+from ...trainable import load_stage
+from ...trained_folder import MODEL_FILE
 from .trained_model import PARSERS, POSITIONS, TrainedModel, find_trained_model
 from .training import NeuroSymbolicTraining
 
@@ -41,7 +42,6 @@ CPU_IMAGES = 32  # images looked at together on a processor
 GPU_IMAGES = 256
 ADAPTATIONS = {"norm": ("norm",), "prior": ("prior",), "both": ("norm", "prior")}
 ADAPTATION_VERSION = 3  # another number whenever adaptation changes, so that figures never mix two of them
-NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 
 Answers = SoftAnswers | PackedAnswers
 SceneRow = tuple[ScenePosterior | SceneTable, int]  # what holds a scene, and its row there
@@ -350,26 +350,10 @@ def load_named_parsers(model: str, target: str, setting: ModelSetting) -> NsvqaP
 
 
 def load_parsers(trained: TrainedModel, device: str = "auto") -> NsvqaParsers:
-    try:
-        import torch
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise UserError(f"{trained.folder} {NEEDS} ({error})") from None
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise UserError("torch finds no GPU here; use --device cpu")
-    modules = []
-    for stage in NeuroSymbolicTraining.stages:
-        config = trained.config(stage.name)
-        try:
-            built = stage.build(stage.read_config(config), {})
-        except Exception as error:  # whatever a network says of sizes that cannot be
-            why = f"{type(error).__name__}: {' '.join(str(error).split())[:LONGEST_ERROR]}"
-            raise UserError(
-                f"{trained.folder}: the config of its {stage.name} is damaged ({why}); {trained.remedy}"
-            ) from None
-        modules.append(trained.load(stage.name, built).to(device))
+    device = trained.choose_device(device)
+    import torch
+
+    modules = [load_stage(trained, stage, device) for stage in NeuroSymbolicTraining.stages]
     scene = modules[0].to(memory_format=torch.channels_last)
     keys = [(part, trained.about[part]["blake2b"], device) for part in PARSERS]
     seen, read = (_CACHES.setdefault(key, ParserCache()) for key in keys)

@@ -1,13 +1,11 @@
 """Redundancy: the same question said with less and with more, on the same scene, with the same answer."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from hash_seeds import run_script
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.text import format_program, parse_program
@@ -495,12 +493,6 @@ print(content_id([q.to_json() for level in made.values() for q in level]))
 
 def test_the_same_twins_whatever_the_hash_seed():
     here = Path(__file__).parent
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(path=[str(here), str(here.parents[2])])],
-        env={**os.environ, "PYTHONHASHSEED": "4242"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    printed = run_script(SCRIPT.format(path=[str(here), str(here.parents[2])]), "4242")
     made = generate_levels([vehicles(k) for k in range(4)], builtin_templates(superclevr.SCHEMA), ["rd+", "rd-"])
-    assert done.stdout.strip() == content_id([q.to_json() for level in made.values() for q in level])
+    assert printed.strip() == content_id([q.to_json() for level in made.values() for q in level])

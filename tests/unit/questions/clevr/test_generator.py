@@ -1,12 +1,10 @@
 """Asking: shards are functions of their inputs, and the records are ready for official files."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from hash_seeds import run_script
 from shiftscope.formats.clevr import read_questions, write_questions
 from shiftscope.lang.program import Program, node
 from shiftscope.question import Provenance, Question
@@ -103,14 +101,7 @@ def test_the_same_bytes_whatever_the_hash_seed_and_the_machine():
     here = content_id([q.to_json() for q in made])
     script = SCRIPT.format(tests=str(Path(__file__).parents[3]))
     for hash_seed in ("1", "4242"):
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.strip() == here
+        assert run_script(script, hash_seed).strip() == here
 
 
 CHAIN = Template(

@@ -1,14 +1,12 @@
 """Operations that a question over one image does without: found, taken out level by level, nothing else changed."""
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from graphs import graph, random_graph
+from hash_seeds import run_script
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.notations import gqa
@@ -223,15 +221,6 @@ for share in (0, 32, 100):
 def test_the_same_whatever_the_hash_seed():
     unit = Path(__file__).parent
     script = SCRIPT.format(tests=str(unit.parents[2]), unit=str(unit))
-    made = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "4242")
-    ]
+    made = [run_script(script, seed) for seed in ("0", "4242")]
     assert made[0] == made[1]
     assert len(made[0].splitlines()) > 60

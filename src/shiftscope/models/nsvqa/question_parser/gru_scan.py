@@ -6,16 +6,34 @@ the other. Where steps are captured (`train/captured_steps.py`) launching so man
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 # mypy: ignore-errors
 
 BLOCK = 512
+
+
+GRU_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+
+
+def scan_layer(gru: nn.GRU, layer: int, given: Sequence[Tensor], start: Tensor) -> Sequence[Tensor]:
+    """A layer's states [question, step, width] for tables given, forth and, where there are two, back.
+
+    The state to start from is [way, question, width].
+    """
+    ways = ("", "_reverse")[: len(given)]
+    weights = [[getattr(gru, f"{kind}_l{layer}{way}") for kind in GRU_WEIGHTS] for way in ways]
+    sums = [functional.linear(table, own[0], own[2]) for table, own in zip(given, weights, strict=True)]
+    inner, bias = (torch.stack([own[k] for own in weights]) for k in (1, 3))
+    states = scan_gru(torch.stack(sums).permute(2, 0, 1, 3), inner, bias, start)
+    return states.permute(1, 2, 0, 3).unbind()
 
 
 def scan_gru(inputs: Tensor, weight: Tensor, bias: Tensor, start: Tensor) -> Tensor:

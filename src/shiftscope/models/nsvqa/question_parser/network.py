@@ -58,15 +58,12 @@ class TableModule(nn.Module):
 def _run_ways(gru: nn.GRU, layer: int, given: tuple[Tensor, ...], start: Tensor) -> tuple[Tensor, ...]:
     """A layer's states [question, step, width] for tables given, forth and, where there are two, back; start is
     [way, question, width]."""
+    if given[0].is_cuda and torch.is_grad_enabled():
+        from .gru_scan import scan_layer
+
+        return tuple(scan_layer(gru, layer, given, start))
     kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     weights = [[getattr(gru, f"{kind}_l{layer}{way}") for kind in kinds] for way in ("", "_reverse")[: len(given)]]
-    if given[0].is_cuda and torch.is_grad_enabled():
-        from .gru_scan import scan_gru
-
-        sums = [functional.linear(table, own[0], own[2]) for table, own in zip(given, weights, strict=True)]
-        inner, bias = (torch.stack([own[k] for own in weights]) for k in (1, 3))
-        states = scan_gru(torch.stack(sums).permute(2, 0, 1, 3), inner, bias, start)
-        return states.permute(1, 2, 0, 3).unbind()
     with warnings.catch_warnings():  # one way's weights do not lie together: a GPU copies them, and says so
         warnings.filterwarnings("ignore", "RNN module weights")
         return tuple(
