@@ -1,0 +1,545 @@
+"""Sample rows: Parquet, JSON Lines or WebDataset files with one row per sample, in as many files as there are.
+
+For example, a line of `part-00000.jsonl.gz`, a row of `part-00000.parquet`, or a `.json` member of `part-00000.tar`::
+
+    {"question_id": 7, "image_id": 42, "question": "Is the dog white?", "answer": "yes", "objects": ["dog", "person"]}
+
+`question_id` is a number or text (a WebDataset sample's key where there is none), `answer` may be called
+`multiple_choice_answer`. A row may have `question_type`, `split`, `answers` (one per annotator, as VQA has them or as
+plain text) and `objects`, the kinds of objects in its image: null where they are not known. Rows without an answer are
+left out, or have the most frequent of their annotators' answers. An id stands for one row in all the files.
+
+A file is read a few thousand rows at a time (`iterate_rows`), so an audit can stream it.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import tarfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import json_files as _json
+from ..answer import spell
+from ..arrow_array import build_array, read_numbers, wrap_numbers
+from ..errors import UserError
+from ..files import GZIP_MAGIC, file_digest, read_bytes
+from ..question_join import build_question_table
+from ..question_table import Id, QuestionTable, add_objects, build_image_contents
+from .vqa import is_answer_list, parse_answer_list
+
+SOURCE = "samples"
+ANSWERS_APART = False
+BATCH_ROWS = 1 << 17  # read at once
+MAX_ROW_BYTES = 64 << 20
+FIELDS = ("question_id", "image_id", "question", "answer", "multiple_choice_answer", "question_type", "split")
+LIST_FIELDS = ("answers", "objects")
+SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz", ".ndjson", ".tar", ".tar.gz")
+UNANSWERED, VOTED = "questions without an answer", "answers that no row names"
+IN_GROUP_NONE = "in the group of none"
+
+
+def sniff_questions(file: _json.InputFile) -> bool:
+    """Whether it is a Parquet file, a tar, or lines that each hold a row."""
+    return bool(_find_kind(file.head))
+
+
+def is_sample_file(path: Path) -> bool:
+    return path.is_file() and bool(_find_kind(read_bytes(path, _json.HEAD_BYTES)))
+
+
+def expand_paths(paths: Iterable[Path]) -> list[tuple[int, Path]]:
+    """The files that paths name, each with the place of its path: all of a folder, all that a pattern fits."""
+    found: list[tuple[int, Path]] = []
+    for place, path in enumerate(paths):
+        listed = [path]
+        if path.is_dir():
+            names = sorted(one for one in path.rglob("*") if one.is_file() and one.name.endswith(SUFFIXES))
+            listed = [one for one in names if not any(p.startswith(".") for p in one.relative_to(path).parts)]
+            if not listed:
+                raise UserError(f"{path}: there are no files of samples ({', '.join(SUFFIXES)}) in this folder")
+        elif not path.exists() and set("*?[") & set(str(path)):
+            listed = [Path(name) for name in sorted(glob(str(path), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
+            if not listed:
+                raise UserError(f"{path}: no file fits this pattern")
+        found += [(place, one) for one in listed]
+    return found
+
+
+def _find_kind(head: bytes) -> str:
+    if head[:4] == b"PAR1":
+        return "parquet"
+    if head[257:262] == b"ustar":
+        return "tar"
+    with suppress(ValueError, RecursionError):
+        row = json.loads(head.lstrip().partition(b"\n")[0])
+        return "lines" if isinstance(row, dict) and "question" in row else ""
+    return ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdTexts:
+    """Ids as text, and which of them the file writes as numbers."""
+
+    texts: Any  # Arrow large_string; missing: none is named
+    numeric: npt.NDArray[np.bool_]
+
+    def to_ids(self, rows: Sequence[int] | None = None) -> list[Any]:
+        texts = (self.texts if rows is None else self.texts.take(wrap_numbers(np.array(rows, np.int64)))).to_pylist()
+        flags = (self.numeric if rows is None else self.numeric[list(rows)]).tolist()
+        pairs = zip(texts, flags, strict=True)
+        return [int(text) if number and text is not None else text for text, number in pairs]
+
+    def take(self, rows: Any) -> "IdTexts":
+        return IdTexts(self.texts.take(wrap_numbers(rows)), self.numeric[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleRows:
+    """Some rows of a file, one after the other; those that have an answer."""
+
+    ids: IdTexts
+    images: IdTexts
+    texts: Any  # Arrow large_string; an empty question is ""
+    answers: Any  # large_string
+    types: Any  # large_string, missing: none is named
+    splits: Any
+    objects: Any  # list of large_string, missing: they are not known; None: no row says anything about objects
+    annotators: Any  # large_string, JSON; missing: one answer is known. None unless asked for
+    unanswered: list[Id]  # left out
+    voted: list[int]  # rows whose answer is that of most annotators
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def iterate_rows(path: Path, split: str = "", annotators: bool = False) -> Iterator[SampleRows]:
+    """The rows of a file, BATCH_ROWS at a time; `split` is that of the whole file. A bad row is a UserError."""
+    kind = _find_kind(read_bytes(path, _json.HEAD_BYTES))
+    if not kind:
+        raise UserError(f"{path}: neither Parquet, nor a tar, nor lines that each hold a row with a question")
+    seen = False
+    with _explain_errors(path):
+        for columns, place in _iterate_parquet(path) if kind == "parquet" else _iterate_json(path, kind):
+            seen = True
+            yield _build_rows(columns, lambda row, place=place: f"{path}: {place(row)}", split, annotators)  # type: ignore[misc]
+    if not seen:
+        raise UserError(f"{path}: there are no questions in it")
+
+
+def digest_rows(path: Path) -> str:
+    """Of all that is read of a file: of a tar the rows and the names of the members, not what is in the pictures."""
+    if _find_kind(read_bytes(path, _json.HEAD_BYTES)) != "tar":
+        return file_digest(path)
+    digest = hashlib.blake2b(digest_size=32)
+    with _explain_errors(path), tarfile.open(path) as archive:
+        for member in archive:
+            digest.update(f"{len(member.name)} {member.name} {member.size} {member.mtime}\n".encode(errors="replace"))
+            if _split_name(member.name)[1] == "json":
+                digest.update(_read_member(archive, member, path))
+    return digest.hexdigest()
+
+
+@contextmanager
+def _explain_errors(path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise UserError(f"{path}: broken gzip file ({error})") from None
+    except tarfile.TarError as error:
+        raise UserError(f"{path}: broken tar file ({error})") from None
+    except pa.ArrowException as error:
+        raise UserError(f"{path}: broken Parquet file ({' '.join(str(error).split())})") from None
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
+
+
+Place = Callable[[int], str]  # where a row of a batch stands in its file: "line 7"
+Batch = tuple[dict[str, Any], Place]  # field → Arrow array or list
+
+
+def _iterate_parquet(path: Path) -> Iterator[Batch]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first = 0
+    with pa.OSFile(os.fsencode(path)) as opened, pq.ParquetFile(opened) as file:
+        names = [name for name in (*FIELDS, *LIST_FIELDS) if name in file.schema_arrow.names]
+        for needed in ("question_id", "question"):
+            if needed not in names:
+                raise UserError(f"{path}: there is no column {needed} in it")
+        for batch in file.iter_batches(BATCH_ROWS, columns=names):
+            columns = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
+            yield columns, lambda row, first=first: f"row {first + row + 1}"  # type: ignore[misc]
+            first += batch.num_rows
+
+
+def _iterate_json(path: Path, kind: str) -> Iterator[Batch]:
+    msgspec = _json.require_msgspec()
+    fields = (*FIELDS, *LIST_FIELDS)
+    decode = msgspec.json.Decoder(msgspec.defstruct("Row", [(name, Any, None) for name in fields], gc=False)).decode
+    rows: list[Any] = []
+    places: list[Any] = []
+
+    def finish() -> Batch:
+        columns = {name: [getattr(row, name) for row in rows] for name in fields}
+        return columns, lambda row, places=tuple(places): str(places[row])  # type: ignore[misc]
+
+    for place, key, data in _iterate_members(path) if kind == "tar" else _iterate_lines(path):
+        try:
+            row = decode(data)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise UserError(f"{path}: {place} is not a row as JSON: {error}") from None
+        if key is not None and row.question_id is None:
+            row.question_id = key
+        rows.append(row)
+        places.append(place)
+        if len(rows) == BATCH_ROWS:
+            yield finish()
+            rows.clear()
+            places.clear()
+    if rows:
+        yield finish()
+
+
+class _LinePlace(int):
+    """A line's number, named only when somebody wants it."""
+
+    def __str__(self) -> str:
+        return f"line {int(self)}"
+
+    __format__ = lambda self, _: str(self)  # noqa: E731
+
+
+def _iterate_lines(path: Path) -> Iterator[tuple[Any, None, bytes]]:
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+        file.seek(0)
+        lines: IO[bytes] = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
+        number = 0
+        while line := lines.readline(MAX_ROW_BYTES):
+            number += 1
+            if len(line) == MAX_ROW_BYTES:
+                raise UserError(f"{path}: line {number} is longer than {MAX_ROW_BYTES >> 20} MB")
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            if not line.isspace():
+                yield _LinePlace(number), None, line
+
+
+def _iterate_members(path: Path) -> Iterator[tuple[Any, str, bytes]]:
+    with tarfile.open(path) as archive:
+        last, row = "", True
+        for member in archive:
+            if not member.isfile():
+                continue
+            key, kind = _split_name(member.name)
+            if key != last:
+                if not row:
+                    raise UserError(f"{path}: sample {last} has no .json")
+                last, row = key, False
+            if kind == "json":
+                row = True
+                yield f"sample {key}", key, _read_member(archive, member, path)
+        if not row:
+            raise UserError(f"{path}: sample {last} has no .json")
+
+
+def _split_name(name: str) -> tuple[str, str]:
+    """A sample's key and what the member is, as WebDataset has it: both end at the first dot of the last part."""
+    folder, _, base = name.rpartition("/")
+    key, _, kind = base.partition(".")
+    return (f"{folder}/{key}" if folder else key), kind
+
+
+def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
+    if member.size > MAX_ROW_BYTES:
+        raise UserError(f"{path}: {member.name} is larger than {MAX_ROW_BYTES >> 20} MB")
+    file = archive.extractfile(member)
+    return file.read() if file else b""
+
+
+# Columns of one batch, checked.
+
+
+def _build_rows(columns: dict[str, Any], place: Place, split: str, annotators: bool) -> SampleRows:
+    reader = _ColumnReader(columns, place)
+    ids = reader.read_ids("question_id", needed=True)
+    answers = reader.read_answers()
+    missing = np.flatnonzero(~_find_valid(answers))
+    voted: list[int] = []
+    if len(missing):
+        votes = {int(k): _vote(texts) for k, texts in zip(missing, reader.read_lists("answers", missing), strict=True)}
+        answers, voted = _fill_texts(answers, votes), [k for k, answer in votes.items() if answer is not None]
+    kept = np.flatnonzero(_find_valid(answers))
+    size, there = len(answers), wrap_numbers(kept)
+    whole = len(kept) == size
+    place_of = {k: at for at, k in enumerate(kept.tolist())} if voted else {}
+
+    def take(array: Any) -> Any:
+        return array if whole or array is None else array.take(there)
+
+    images = reader.read_ids("image_id")
+    texts = reader.read_texts("question")
+    splits = build_array([split] * size, _text_type()) if split else reader.read_texts("split", blank=True)
+    return SampleRows(
+        ids=ids if whole else ids.take(kept),
+        images=images if whole else images.take(kept),
+        texts=take(texts.fill_null("") if texts.null_count else texts),
+        answers=take(answers),
+        types=take(reader.read_texts("question_type", blank=True)),
+        splits=take(splits),
+        objects=take(reader.read_objects()),
+        annotators=_encode_annotators(reader.read_lists("answers", kept)) if annotators else None,
+        unanswered=[] if whole else ids.to_ids(np.flatnonzero(~_find_valid(answers)).tolist()),
+        voted=[place_of[k] for k in voted],
+    )
+
+
+def _text_type() -> Any:
+    import pyarrow as pa
+
+    return pa.large_string()
+
+
+def _find_valid(array: Any) -> npt.NDArray[np.bool_]:
+    return read_numbers(array.is_valid()) if array.null_count else np.ones(len(array), bool)
+
+
+def _fill_texts(array: Any, values: dict[int, str | None]) -> Any:
+    listed = array.to_pylist()
+    for k, value in values.items():
+        listed[k] = value
+    return build_array(listed, _text_type())
+
+
+def _vote(listed: Any) -> str | None:
+    """The most frequent answer, of equals the first by code point."""
+    counts = Counter(parse_answer_list(listed))
+    counts.pop("", None)
+    return min(counts, key=lambda a: (-counts[a], a)) if counts else None
+
+
+def _encode_annotators(rows: Iterable[Any]) -> Any:
+    found: list[str | None] = []
+    for listed in rows:
+        if not is_answer_list(listed):
+            listed = [{"answer": one, "answer_id": n} for n, one in enumerate(parse_answer_list(listed), 1)]
+        found.append(json.dumps(listed, ensure_ascii=False) if listed else None)
+    return build_array(found, _text_type())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ColumnReader:
+    """The columns of a batch as they were read, lists or Arrow arrays."""
+
+    columns: dict[str, Any]
+    place: Place
+
+    @property
+    def size(self) -> int:
+        return len(self.columns["question_id"])
+
+    def refuse(self, row: int, text: str) -> UserError:
+        return UserError(f"{self.place(row)}: {text}")
+
+    def read_ids(self, field: str, needed: bool = False) -> IdTexts:
+        import pyarrow as pa
+
+        column = self.columns.get(field)
+        if isinstance(column, pa.Array) and (
+            pa.types.is_integer(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string(column.type)
+        ):
+            texts, numeric = column.cast(pa.large_string()), np.full(len(column), pa.types.is_integer(column.type))
+        else:
+            values = self._list_values(field)
+            for row, value in enumerate(values if set(map(type, values)) - {int, str, type(None)} else ()):
+                if type(value) not in (int, str, type(None)):
+                    raise self.refuse(row, f"its {field} must be a number or text, not {value!r:.80}")
+            texts = self._build(field, [None if v is None else str(v) for v in values])
+            numeric = np.fromiter((type(v) is int for v in values), bool, len(values))
+        if (blank := _find_blank(texts)) is not None:
+            texts = blank
+        if needed and texts.null_count:
+            raise self.refuse(int(np.argmin(_find_valid(texts))), f"it has no {field}")
+        return IdTexts(texts, numeric)
+
+    def read_texts(self, field: str, blank: bool = False) -> Any:
+        """A column of text; with `blank`, an empty one is as good as none."""
+        import pyarrow as pa
+
+        column = self.columns.get(field)
+        if isinstance(column, pa.Array) and pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if isinstance(column, pa.Array) and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            texts = column.cast(pa.large_string())
+        else:
+            values = self._list_values(field)
+            for row, value in enumerate(values if set(map(type, values)) - {str, type(None)} else ()):
+                if not isinstance(value, str | None):
+                    raise self.refuse(row, f"its {field} must be text, not {value!r:.80}")
+            texts = self._build(field, values)
+        return _find_blank(texts) or texts if blank else texts
+
+    def read_answers(self) -> Any:
+        """`multiple_choice_answer` or `answer`; numbers and truth values are spelled out."""
+        found = None
+        for field in ("multiple_choice_answer", "answer"):
+            if field not in self.columns:
+                continue
+            column = self.columns[field]
+            if not isinstance(column, list) and not any(w in str(column.type) for w in ("string", "null")):
+                column = column.to_pylist()
+            if isinstance(column, list):
+                for row, value in enumerate(column):
+                    if not isinstance(value, str | bool | int | None):
+                        raise self.refuse(row, f"its {field} must be text or a whole number, not {value!r:.80}")
+                spelled = [v if isinstance(v, str | None) else spell(v) for v in column]
+                column = self._build(field, spelled)
+            else:
+                column = self.read_texts(field)
+            column = _find_blank(column) or column
+            found = column if found is None else _coalesce(found, column)
+        return self._build("answer", [None] * self.size) if found is None else found
+
+    def read_lists(self, field: str, rows: Any) -> list[Any]:
+        column = self.columns.get(field)
+        if column is None:
+            return [None] * len(rows)
+        return [column[k] for k in rows] if isinstance(column, list) else column.take(wrap_numbers(rows)).to_pylist()
+
+    def read_objects(self) -> Any:
+        """Lists of kinds; None where no row says anything."""
+        import pyarrow as pa
+
+        column, kind = self.columns.get("objects"), pa.list_(pa.large_string())
+        if column is None:
+            return None
+        if not isinstance(column, list):
+            if column.null_count == len(column):
+                return None
+            if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+                raise self.refuse(0, f"its objects must be a list of text, not {column.type}")
+            flat = column.cast(kind)
+            if not flat.flatten().null_count:
+                return flat
+            column = column.to_pylist()
+        for row, listed in enumerate(column):
+            if listed is not None and not (isinstance(listed, list) and all(isinstance(one, str) for one in listed)):
+                raise self.refuse(row, f"its objects must be a list of text, not {listed!r:.80}")
+        return build_array(column, kind) if any(listed is not None for listed in column) else None
+
+    def _list_values(self, field: str) -> list[Any]:
+        column = self.columns.get(field)
+        if column is None:
+            return [None] * self.size
+        return column if isinstance(column, list) else column.to_pylist()
+
+    def _build(self, field: str, values: Sequence[str | None]) -> Any:
+        try:
+            return build_array(values, _text_type())
+        except UnicodeEncodeError:
+            row = next(k for k, v in enumerate(values) if v is not None and v.encode(errors="ignore").decode() != v)
+            raise self.refuse(row, f"its {field} has half of a surrogate pair, which is no text") from None
+
+
+def _find_blank(texts: Any) -> Any:
+    """The texts with nothing in place of empty ones; None where there are none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    empty = pc.equal(pc.binary_length(texts), 0)
+    return pc.if_else(empty, pa.scalar(None, texts.type), texts) if pc.any(empty).as_py() else None
+
+
+def _coalesce(first: Any, second: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.coalesce(first, second)
+
+
+# All files at once.
+
+
+def read_question_table(
+    questions: Sequence[Path], annotations: Sequence[Path] = (), splits: Sequence[str] = ()
+) -> QuestionTable:
+    """The samples of all files, in memory; an audit of more than fit there streams them."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("ids", "images", "texts", "answers", "types", "splits")}
+    annotators: list[str | None] = []
+    unanswered: list[Id] = []
+    voted: list[int] = []
+    objects: dict[Id, tuple[str, ...] | None] = {}
+    rows_say_objects = False
+    for path, split in zip(questions, splits or [""] * len(questions), strict=True):
+        for rows in iterate_rows(path, split, annotators=True):
+            voted += [len(annotators) + k for k in rows.voted]
+            unanswered += rows.unanswered
+            annotators += rows.annotators.to_pylist()
+            batch = {"ids": rows.ids.to_ids(), "images": rows.images.to_ids()}
+            for name in ("texts", "answers", "types", "splits"):
+                batch[name] = getattr(rows, name).to_pylist()
+            rows_say_objects |= rows.objects is not None
+            listed = [None] * len(rows) if rows.objects is None else rows.objects.to_pylist()
+            _add_image_objects(objects, batch["ids"], batch["images"], listed, path)
+            for name, values in batch.items():
+                columns[name] += values
+    refuse_repeated(columns["ids"])
+    if not columns["ids"]:
+        raise UserError(f"{questions[0]}: there are no questions with an answer in it")
+    typed = any(kind is not None for kind in columns["types"])
+    table = build_question_table(
+        *(SOURCE, columns["ids"], columns["images"], columns["texts"], [(UNANSWERED, "left out", unanswered)]),
+        kept=((VOTED, "most annotators'", voted),),
+        typed=(("questions without a type", IN_GROUP_NONE, [k for k, t in enumerate(columns["types"]) if t is None]),)
+        if typed
+        else (),
+        answers=columns["answers"],
+        types=columns["types"],
+        splits=columns["splits"],
+        annotators=annotators,
+    )
+    if not rows_say_objects:
+        return table
+    known = ((image, kinds) for image, kinds in objects.items() if kinds is not None)
+    return add_objects(table, [build_image_contents(known)])
+
+
+def refuse_repeated(ids: Sequence[Id]) -> None:
+    texts = list(map(str, ids))
+    if len(set(texts)) < len(texts):
+        raise build_repeat_error(next(one for one, n in Counter(texts).items() if n > 1))
+
+
+def build_repeat_error(name: str, where: Sequence[Path] = ()) -> UserError:
+    files = f" ({', '.join(map(str, where))})" if where else ""
+    return UserError(f"question_id {name} stands for two rows{files}; an id must be of one row in all the files")
+
+
+def build_objects_error(image: Id) -> UserError:
+    return UserError(f"image {image} has other objects in one row than in another")
+
+
+def _add_image_objects(
+    objects: dict[Id, tuple[str, ...] | None], ids: list[Id], images: list[Id | None], listed: list[Any], path: Path
+) -> None:
+    for one, image, kinds in zip(ids, images, listed, strict=True):
+        if image is None:
+            if kinds is not None:
+                raise UserError(f"{path}: question {one} names objects, but no image_id")
+            continue
+        now = None if kinds is None else tuple(sorted(set(kinds)))
+        if objects.setdefault(image, now) != now:
+            raise build_objects_error(image)
