@@ -107,9 +107,7 @@ def _audit(
     recipes = {name: recipe_settings.get(name, {}) for name in recipe or ()}
     if stream or (stream is None and should_stream(files)):
         if proportions:
-            raise UserError(
-                "--proportions trains models on all samples, which --stream does not hold; omit one of them"
-            )
+            raise UserError("--proportions trains on all samples, and --stream never holds them; omit one of them")
         with shard_bar("auditing") as bar:
             summary = audit_stream(
                 files,
@@ -248,11 +246,8 @@ def _print_audit(made: AuditSummary) -> None:
         given = ((name, f"{v:.3g}" if isinstance(v, float) else v) for name, v in one.settings.items() if v is not None)
         print(f"{recipe} ({', '.join(f'{name} {value}' for name, value in given)}): {figures}")
     if made.blind:
-        columns = {
-            "IID": ("iid",),
-            **{n.shortcut: ("ood", n.shortcut) for n in found.shortcuts},
-            "mean OOD": ("mean_ood",),
-        }
+        sets = {n.shortcut: ("ood", n.shortcut) for n in found.shortcuts}
+        columns = {"IID": ("iid",), **sets, "mean OOD": ("mean_ood",)}
         rows = [(model, *(_format_score(s, *of) for of in columns.values())) for model, s in made.blind.items()]
         print_table(("solved, %", *columns), rows)
 

@@ -227,7 +227,7 @@ def _iterate_lines(path: Path) -> Iterator[tuple[Any, None, bytes]]:
     with path.open("rb") as file:
         packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
         file.seek(0)
-        lines: IO[bytes] = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
+        lines: IO[bytes] = gzip.GzipFile(fileobj=file) if packed else file
         number = 0
         while line := lines.readline(MAX_ROW_BYTES):
             number += 1

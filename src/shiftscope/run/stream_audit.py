@@ -245,12 +245,11 @@ class _Stream:
         )  # fmt: skip
         kept = {"words": words, "answers": sorted(found.answers), "kinds": sorted(found.kinds)}
         if way == "learned":
-            save_vocabulary(spool, UNTYPED_VOCABULARY_FILE, types=[], **kept)
+            save_vocabulary(spool, {"types": [], **kept}, UNTYPED_VOCABULARY_FILE)
             plan = replace(plan, prefixes=self._learn_prefixes(plan, parts, words, found.samples))
         types = sorted(found.types) if way == "given" else sorted({*plan.prefixes, OTHER_TYPE})
-        save_vocabulary(spool, types=types, **kept)
-        answers, _, *others = plan.sizes
-        plan = replace(plan, sizes=(answers, len(types), *others))
+        save_vocabulary(spool, {"types": types, **kept})
+        plan = replace(plan, sizes=(len(found.answers), len(types), len(words), len(found.kinds)))
         plan.check_widths()
         return plan
 
@@ -318,7 +317,7 @@ class _Stream:
             jobs.append(WriteJob(plan, first.path, first.split, file.digest, *aligned, rules, recipes))
             place += len(file.parts)
         counts = reduce(SetCounts.merge, self._map("writing", write_file, jobs))
-        names = [rule.name for rule in (*rules, *recipes)]
+        names = [*(rule.name for rule in rules), *(recipe.name for recipe in recipes)]
         every = range(len(parts))
         join_marks(plan, every, [recipe.mark for recipe in recipes], stage)
         join_sets(plan.spool, every, names, stage, lambda done, total: self.tell("joining sets", done, total))

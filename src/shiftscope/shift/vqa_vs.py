@@ -10,6 +10,8 @@ with the keyword "banana", most of whose answers are "yellow", the OOD set holds
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from ..question_table import QuestionTable, Rows, SampleSet
 from ..shortcuts.audit import TEST, TRAIN, VAL, AuditSettings, SetRule, ShortcutAudit, audit_shortcuts
 from ..shortcuts.groups import HEAD, TAIL
@@ -30,7 +32,7 @@ def build_audit_sets(found: ShortcutAudit) -> tuple[SampleSet, ...]:
         if not rule.shortcut:
             return found.split.rows(rule.split)
         mine = groups[rule.split][rule.shortcut]
-        return mine.rows[mine.part == rule.part]
+        return np.asarray(mine.rows[mine.part == rule.part])
 
     return tuple(SampleSet(rule.name, find_rows(rule)) for rule in list_set_rules(found.labels))
 

@@ -58,7 +58,7 @@ def draw_streamed_split(
 ) -> SplitDraw:
     """Refuse repeated ids, and find the bounds of a drawn split (where one is drawn)."""
     total = sum(part.samples for part in parts)
-    ranks = size_split(total, shares) if shares else ()
+    ranks: tuple[int, ...] = size_split(total, shares) if shares else ()
     bounds: list[int] = []
     before, repeated = 0, []
     for keys in _sweep_keys(spool, [f"{part.name}.ids" for part in parts], total):

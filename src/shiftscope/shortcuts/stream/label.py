@@ -160,7 +160,7 @@ def label_part(job: PartJob) -> LabelCounts:
         bags = {KW: ConceptBags(held["codes"], held["at"], held["of"].astype(np.int64))}
         if plan.objects:
             bags[KO] = _read_objects(file)
-        columns = {QT: (file["kind"],)}
+        columns: dict[str, tuple[Array, ...]] = {QT: (file["kind"],)}
         unseen, ties = [], []
         for (key, one), start in zip(bags.items(), job.starts, strict=True):
             pairs = pair_members(one, answer, plan.answer_width)

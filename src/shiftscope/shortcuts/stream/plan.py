@@ -1,6 +1,6 @@
 """StreamPlan: all that the passes after the scan depend on, known once every file is scanned."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -57,13 +57,13 @@ class StreamPlan:
     def find_counted(self, split: Array) -> npt.NDArray[np.bool_] | None:
         """Which samples f of eq. 6 counts; None for all."""
         if self.settings.statistics == TRAIN:
-            return split == 0
-        return split >= 0 if self.unsplit else None
+            return np.equal(split, 0)
+        return np.greater_equal(split, 0) if self.unsplit else None
 
     def find_grouped(self, shortcut: str, second: Array, known: Array) -> npt.NDArray[np.bool_] | None:
         """Which samples have a concept of the shortcut; None for all."""
         if shortcut == KWP and self.settings.pairs == TWO:
-            return second >= 0
+            return np.greater_equal(second, 0)
         return None if shortcut in LANGUAGE else known
 
     def check_widths(self) -> None:
@@ -99,7 +99,7 @@ class Vocabulary:
         return {QT: self.types, KW: self.words, KO: self.kinds}[part]
 
 
-def save_vocabulary(spool: Spool, file: str = VOCABULARY_FILE, **values: Sequence[str]) -> None:
+def save_vocabulary(spool: Spool, values: Mapping[str, Sequence[str]], file: str = VOCABULARY_FILE) -> None:
     packed = {}
     for name, words in values.items():
         packed[f"{name}_data"], packed[f"{name}_at"] = pack_texts(build_texts(words))

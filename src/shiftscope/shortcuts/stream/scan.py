@@ -91,14 +91,14 @@ def scan_file(job: ScanJob) -> ScannedFile:
     name = f"scan-{key}"
     if not job.spool.has(name):
         objects = ObjectLookup.load(job.spool, job.objects) if job.objects else None
-        parts, every = [], Vocabularies()
+        listed, every = [], Vocabularies()
         for number, rows in enumerate(iterate_rows(job.path, job.split)):
             told, found = _scan_rows(job, f"{name}-{number}", rows, objects)
             every = every.merge(found)
-            parts.append(told)
+            listed.append(told)
         if read_state(job.path) != state:
             raise build_change_error(job.path)
-        record = {"parts": parts} | {v: sorted(getattr(every, v)) for v in VOCABULARY_NAMES}
+        record = {"parts": listed} | {v: sorted(getattr(every, v)) for v in VOCABULARY_NAMES}
         job.spool.save(name, record | {"samples": every.samples})
     told = job.spool.load_record(name)
     vocabularies = Vocabularies(told["samples"], *(frozenset(told[v]) for v in VOCABULARY_NAMES))
@@ -159,7 +159,7 @@ def _scan_rows(
         packed[f"{field}_data"], packed[f"{field}_at"] = pack_texts(values)
     keys = hash_texts(rows.ids.texts, *SPLIT_PATH, job.seed)
     blank = [k for k, one in enumerate(texts.to_pylist()) if not one.strip()]
-    happened = {
+    happened: dict[str, Sequence[int] | Array] = {
         VOTED: rows.voted,
         NO_IMAGE: np.flatnonzero(images.of < 0),
         EMPTY: np.flatnonzero(np.isin(text, blank)),
@@ -271,8 +271,8 @@ def _scan_images(rows: SampleRows, objects: ObjectLookup | None) -> PartImages:
         shown = np.where(told[:, None], np.stack([at[:-1], at[1:]], axis=1), 0)
         _refuse_other_objects(rows.images, of, first, _hash_bags(told, kinds, code, shown[:, 0], shown[:, 1]))
         known = told[first]
-        image, kind = gather_slices(code, shown[first, 0], shown[first, 1])
-        kind = kind.astype(np.int64)
+        image, showing = gather_slices(code, shown[first, 0], shown[first, 1])
+        kind = showing.astype(np.int64)
     else:
         known, kinds = np.zeros(len(first), bool), pa.array([], pa.large_string())
         image = kind = np.zeros(0, np.int64)

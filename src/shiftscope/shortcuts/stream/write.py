@@ -203,10 +203,8 @@ def _wrap_flags(flags: npt.NDArray[np.bool_]) -> Any:
     return pa.array(flags)
 
 
-def _take_bytes(texts: Any, rows: Array) -> memoryview:
-    taken = texts.take(wrap_numbers(rows))
-    data, _ = pack_texts(taken)
-    return memoryview(data)
+def _take_bytes(texts: Any, rows: Array) -> Any:
+    return pack_texts(texts.take(wrap_numbers(rows)))[0].data
 
 
 # All parts together.
@@ -250,7 +248,9 @@ def join_marks(plan: StreamPlan, places: Sequence[int], marks: Sequence[str], ou
         codes = part_codes(np.array(plan.spool.map_array(name_groups(shortcut))), plan.list_radices(shortcut))
         words = [every.name_part(part).cast(pa.string()) for part in list_concept_parts(shortcut)]
         names[shortcut] = name_concepts(words, np.stack(codes, axis=1))
-    writer, waiting, count = None, [], 0
+    writer: Any = None
+    waiting: list[dict[str, Any]] = []
+    count = 0
 
     def flush(rows: int) -> None:
         nonlocal writer, waiting, count
