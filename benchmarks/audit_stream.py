@@ -1,8 +1,8 @@
 """Speed and memory of an audit that streams: synthetic samples in Parquet shards, all nine shortcuts, sets and marks.
 
-`python -m benchmarks.audit_stream [--samples 20000000] [--workers 2] [--folder DIR] [--json]` makes the samples (a seeded
-generator over columns, 100,000 rows a shard), then runs `audit_stream` in a process of its own, and watches the memory
-of that process and of all that it starts. The questions are of the lengths and frequencies of VQA's, drawn from a
+`python -m benchmarks.audit_stream [--samples 20000000] [--workers 2] [--folder DIR] [--json]` makes the samples (a
+seeded generator over columns, 100,000 rows a shard), then runs `audit_stream` in a process of its own, and watches the
+memory of that process and of all that it starts. The questions are of the lengths and frequencies of VQA's, from a
 pool of 200,000; two in five get another last word. An image has five questions, and one to six kinds of objects.
 
 Needs about 1.4 kB of disk a sample, half of it while the sets are put together.

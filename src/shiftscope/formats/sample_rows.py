@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -195,7 +195,7 @@ def _iterate_json(path: Path, kind: str) -> Iterator[Batch]:
 
     def finish() -> Batch:
         columns = {name: [getattr(row, name) for row in rows] for name in fields}
-        return columns, lambda row, places=tuple(places): str(places[row])  # type: ignore[misc]
+        return columns, lambda row, places=tuple(places): str(places[row])
 
     for place, key, data in _iterate_members(path) if kind == "tar" else _iterate_lines(path):
         try:
@@ -227,7 +227,7 @@ def _iterate_lines(path: Path) -> Iterator[tuple[Any, None, bytes]]:
     with path.open("rb") as file:
         packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
         file.seek(0)
-        lines: IO[bytes] = gzip.GzipFile(fileobj=file) if packed else file
+        lines: Any = gzip.GzipFile(fileobj=file) if packed else file
         number = 0
         while line := lines.readline(MAX_ROW_BYTES):
             number += 1

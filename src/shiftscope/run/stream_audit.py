@@ -74,6 +74,7 @@ from .audit import AuditFiles, AuditSummary, RecipeOptions, Tell, check_recipes,
 
 J = TypeVar("J")
 R = TypeVar("R")
+TOKEN_FILE = "token"
 STREAM_VERSION = 1  # raise it when a pass keeps something else
 STREAM_BYTES = 1 << 30  # of sample files: from here on they are streamed where nobody says otherwise
 TOO_LARGE = "it learns from all samples at once, and this audit streams them; --no-stream, where memory allows"
@@ -81,9 +82,10 @@ LEFT_OUT = (("blind models", TOO_LARGE), ("report", "it shows what all samples h
 
 
 class MapsJobs(Protocol):
-    """What runs the passes: processes of this machine, or a cluster that shares the audit's folder."""
+    """What runs the passes: processes of this machine, or a cluster whose nodes all see the files and the folder."""
 
-    workers: int
+    @property
+    def workers(self) -> int: ...
 
     def map(self, task: Callable[[J], R], jobs: Iterable[J], ahead: int) -> Iterator[R]: ...
 
@@ -116,24 +118,44 @@ def audit_stream(
     refuse_folder(out, files.paths, folders)
     with lock_folder(out):
         refuse_folder(out, files.paths, folders)
-        spool = Spool(out / SPOOL_FOLDER)
-        stream = _Stream(executor or LocalExecutor(1), tell, spool, files, chosen, recipes or {})
-        with _forget_if_nothing_kept(spool), stage_audit(out, folders) as stage:
-            return stream.audit(stage)
+        spool = Spool((out / SPOOL_FOLDER).absolute())
+        with _open_spool(spool) as token, stage_audit(out, folders) as stage:
+            chosen_executor = executor or LocalExecutor(1)
+            return _Stream(chosen_executor, tell, spool, files, chosen, recipes or {}, token).audit(stage)
 
 
-class _forget_if_nothing_kept:
-    """Remove a spool that nothing was put into, so that a refused audit leaves no trace."""
-
-    def __init__(self, spool: Spool) -> None:
-        self.spool = spool
-
-    def __enter__(self) -> None:
-        self.spool.folder.mkdir(parents=True, exist_ok=True)
-
-    def __exit__(self, *_: object) -> None:
+@contextmanager
+def _open_spool(spool: Spool) -> Iterator[str]:
+    """A word that all workers find in the spool; one that nothing was kept in is removed again."""
+    token = token_hex(8)
+    write_whole(spool.folder / TOKEN_FILE, token.encode(), durable=False)
+    try:
+        yield token
+    finally:
+        (spool.folder / TOKEN_FILE).unlink(missing_ok=True)
         with suppress(OSError):
-            self.spool.folder.rmdir()
+            spool.folder.rmdir()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTask(Generic[J, R]):
+    """A task that keeps what it counts in a folder, which the machine it runs on must see."""
+
+    task: Callable[[J], R]
+    folder: Path
+    token: str
+
+    def __call__(self, job: J) -> R:
+        try:
+            seen = (self.folder / TOKEN_FILE).read_text("utf-8") == self.token
+        except OSError:
+            seen = False
+        if not seen:
+            raise UserError(
+                f"{self.folder.parent} is not the same folder on every machine; an audit that streams on a cluster "
+                "needs its files and its --out on a disk that all of them share"
+            )
+        return self.task(job)
 
 
 def _check_files(files: AuditFiles, recipes: Mapping[str, RecipeOptions]) -> None:
@@ -166,6 +188,7 @@ class _Stream:
     files: AuditFiles
     settings: AuditSettings
     recipes: Mapping[str, RecipeOptions]
+    token: str
 
     def audit(self, stage: Path) -> AuditSummary:
         scanned = self._scan()
@@ -200,7 +223,8 @@ class _Stream:
 
     def _map(self, what: str, task: Callable[[J], R], jobs: Sequence[J]) -> Iterator[R]:
         self.tell(what, 0, len(jobs))
-        for done, result in enumerate(self.executor.map(task, jobs, 2 * self.executor.workers), 1):
+        shared = SharedTask(task, self.scans.folder, self.token)
+        for done, result in enumerate(self.executor.map(shared, jobs, 2 * self.executor.workers), 1):
             self.tell(what, done, len(jobs))
             yield result
 
