@@ -83,7 +83,7 @@ def _audit(
     from ..executor import LocalExecutor
     from ..report.audit_page import write_audit_page
     from ..run.audit import audit_files, collect_figures, expand_files, summarize_result
-    from ..run.stream_audit import audit_stream, should_stream
+    from ..run.stream_audit import audit_stream, choose_workers, should_stream
     from ..shortcuts.audit import AuditSettings
     from ..shortcuts.audit_folder import AUDIT_FILE, REPORT_FILE
 
@@ -115,7 +115,7 @@ def _audit(
                 settings,
                 recipes=recipes,
                 tell=lambda what, done, total: bar(done, total, what),
-                executor=LocalExecutor(os.cpu_count() or 1),
+                executor=LocalExecutor(choose_workers(files, os.cpu_count() or 1)),
             )
         report = None
     else:

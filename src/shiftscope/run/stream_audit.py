@@ -7,17 +7,18 @@ The blind models and the report, which look at all samples at once, are left out
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from secrets import token_hex
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from ..errors import UserError
 from ..executor import LocalExecutor
-from ..files import file_digest
+from ..files import file_digest, write_whole
 from ..folder import lock_folder
 from ..formats import read_objects
 from ..formats.sample_rows import SOURCE, is_sample_file
@@ -77,6 +78,7 @@ R = TypeVar("R")
 TOKEN_FILE = "token"
 STREAM_VERSION = 1  # raise it when a pass keeps something else
 STREAM_BYTES = 1 << 30  # of sample files: from here on they are streamed where nobody says otherwise
+SMALL_BYTES = 4 << 20  # less is audited before a process has started
 TOO_LARGE = "it learns from all samples at once, and this audit streams them; --no-stream, where memory allows"
 LEFT_OUT = (("blind models", TOO_LARGE), ("report", "it shows what all samples have; --no-stream, where memory allows"))
 
@@ -92,8 +94,16 @@ class MapsJobs(Protocol):
 
 def should_stream(files: AuditFiles) -> bool:
     """Whether an audit streams by itself: its files are of sample rows, and large together."""
-    paths = [path for path in files.questions if path.is_file()]
-    return sum(path.stat().st_size for path in paths) >= STREAM_BYTES and all(map(is_sample_file, paths))
+    return _count_bytes(files) >= STREAM_BYTES and all(is_sample_file(path) for path in files.questions)
+
+
+def choose_workers(files: AuditFiles, cores: int) -> int:
+    """How many processes are worth their start."""
+    return cores if _count_bytes(files) >= SMALL_BYTES else 1
+
+
+def _count_bytes(files: AuditFiles) -> int:
+    return sum(path.stat().st_size for path in files.questions if path.is_file())
 
 
 def audit_stream(

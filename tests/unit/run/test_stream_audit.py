@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.audit_stream import make_shards, measure
 from sample_shards import KINDS, make_rows, write_shard, write_shards
 from shiftscope.formats import sample_rows
 from shiftscope.run.audit import AuditFiles, audit_files
@@ -182,7 +183,7 @@ def test_vocabularies_merge_in_any_order(a, b, c):
 
 # Stopped, resumed, edited.
 
-PASSES = ("reading", "counting words", "grouping", "writing", "joining sets")
+PASSES = ("reading", "counting words", "writing")
 
 
 @pytest.mark.parametrize("stop", PASSES)
@@ -287,8 +288,33 @@ def test_what_cannot_be_streamed_is_refused(tmp_path, refuses):
         audit_stream(AuditFiles((rows,)), tmp_path / "out", recipes={"changing_priors": {}})
     with refuses("no file fits this pattern"):
         audit_stream(AuditFiles((tmp_path / "*.parquet",)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
     with refuses("the rows name the objects of their images; omit --objects"):
         objects = {"images": [{"id": 1}], "annotations": [], "categories": []}
         (tmp_path / "o.json").write_text(json.dumps(objects))
         audit_stream(AuditFiles((rows,), (), (tmp_path / "o.json",)), tmp_path / "out")
+
+
+def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path, refuses):
+    class Elsewhere:
+        workers = 1
+
+        def map(self, task, jobs, ahead):
+            (task.folder / "token").write_text("of another machine")
+            return map(task, jobs)
+
+    rows = write_shard(tmp_path / "a.jsonl", make_rows(30))
+    with refuses("needs its files and its --out on a disk that all of them share"):
+        audit_stream(AuditFiles((rows,)), tmp_path / "out", executor=Elsewhere())
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.full
+def test_memory_does_not_grow_with_the_samples(tmp_path):
+    """Four times the samples, hardly more memory: what grows is the number of words and groups."""
+    peaks = []
+    for samples in (250_000, 1_000_000):
+        folder = tmp_path / str(samples)
+        make_shards(folder / "shards", samples)
+        peaks.append(measure(folder, 1)["peak_gb"])
+    assert peaks[1] < 1.35 * peaks[0]

@@ -151,7 +151,7 @@ def _scan_rows(
     answers, answer = encode_texts(rows.answers)
     types, kind = encode_texts(rows.types)
     splits, split = encode_texts(rows.splits)
-    images = _scan_images(rows, objects)
+    images = _scan_images(job.path, rows, objects)
     spoken = build_texts(words.vocabulary)
     vocabularies = {"words": spoken, "answers": answers, "types": types, "splits": splits, "kinds": images.kinds}
     packed = {}
@@ -251,7 +251,7 @@ class ObjectLookup:
         return place >= 0, known[which], kind.astype(np.int64)
 
 
-def _scan_images(rows: SampleRows, objects: ObjectLookup | None) -> PartImages:
+def _scan_images(path: Path, rows: SampleRows, objects: ObjectLookup | None) -> PartImages:
     import pyarrow as pa
 
     of, first = _number_images(rows.images)
@@ -264,7 +264,7 @@ def _scan_images(rows: SampleRows, objects: ObjectLookup | None) -> PartImages:
         known, image, kind = objects.find(names.texts)
         kinds = objects.kinds
     elif rows.objects is not None:
-        _refuse_objects_alone(rows)
+        _refuse_objects_alone(path, rows)
         told = read_numbers(rows.objects.is_valid())
         flat, at = rows.objects.values, np.asarray(read_numbers(rows.objects.offsets), np.int64)
         kinds, code = encode_texts(flat)
@@ -308,11 +308,11 @@ def _hash_bags(known: Array, kinds: Any, codes: Array, start: Array, end: Array)
     return np.where(known, total[bags.at[1:]] - total[bags.at[:-1]] + np.uint64(1), np.uint64(0))
 
 
-def _refuse_objects_alone(rows: SampleRows) -> None:
+def _refuse_objects_alone(path: Path, rows: SampleRows) -> None:
     alone = read_numbers(rows.images.texts.is_null()) & read_numbers(rows.objects.is_valid())
     if alone.any():
         (one,) = rows.ids.to_ids([int(np.argmax(alone))])
-        raise UserError(f"question {one} names objects, but no image_id")
+        raise UserError(f"{path}: question {one} names objects, but no image_id")
 
 
 def _refuse_other_objects(images: IdTexts, of: Array, first: Ints, bag: SampleKeys) -> None:
