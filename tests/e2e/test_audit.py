@@ -187,4 +187,7 @@ def test_rows_are_streamed_and_what_is_left_out_is_said(tmp_path):
     assert (tmp_path / "c" / "report.html").exists()
     assert streamed["shortcuts"] == memory["shortcuts"]
     wrong = here("audit", "--questions", pattern, "--stream", "--proportions", "0,100", "--out", tmp_path / "d")
-    assert refused(wrong) == "--proportions trains on all samples, and --stream never holds them; omit one of them"
+    assert (
+        refused(wrong)
+        == "shiftscope: --proportions trains on all samples, and --stream never holds them; omit one of them"
+    )

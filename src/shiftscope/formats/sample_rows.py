@@ -302,7 +302,7 @@ def _build_rows(columns: dict[str, Any], place: Place, split: str, annotators: b
         types=take(reader.read_texts("question_type", blank=True)),
         splits=take(splits),
         objects=take(reader.read_objects()),
-        annotators=_encode_annotators(reader.read_lists("answers", kept)) if annotators else None,
+        annotators=_encode_annotators(reader, kept) if annotators else None,
         unanswered=[] if whole else ids.to_ids(np.flatnonzero(~_find_valid(answers)).tolist()),
         voted=[place_of[k] for k in voted],
     )
@@ -332,9 +332,15 @@ def _vote(listed: Any) -> str | None:
     return min(counts, key=lambda a: (-counts[a], a)) if counts else None
 
 
-def _encode_annotators(rows: Iterable[Any]) -> Any:
+def _encode_annotators(reader: "_ColumnReader", kept: Any) -> Any:
+    """The annotators' answers as JSON, as VQA writes them."""
+    import pyarrow as pa
+
+    column = reader.columns.get("answers")
+    if column is None or (not isinstance(column, list) and column.null_count == len(column)):
+        return pa.nulls(len(kept), _text_type())
     found: list[str | None] = []
-    for listed in rows:
+    for listed in reader.read_lists("answers", kept):
         if not is_answer_list(listed):
             listed = [{"answer": one, "answer_id": n} for n, one in enumerate(parse_answer_list(listed), 1)]
         found.append(json.dumps(listed, ensure_ascii=False) if listed else None)

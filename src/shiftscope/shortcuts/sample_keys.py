@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..arrow_array import build_array
+from ..arrow_array import build_array, wrap_numbers
 from ..kernels import Bytes, Longs, exact, exact_inline
 from ..rng import seed_of
 
@@ -21,7 +21,10 @@ def hash_ids(ids: Iterable[Any], *path: str | int) -> SampleKeys:
     """The key of each id; a number's is that of its digits."""
     import pyarrow as pa
 
-    texts = list(map(str, ids))
+    listed = list(ids)
+    if set(map(type, listed)) == {int} and -(2**63) <= min(listed) <= max(listed) < 2**63:
+        return hash_texts(wrap_numbers(np.array(listed, np.int64)).cast(pa.large_string()), *path)
+    texts = list(map(str, listed))
     try:
         array = build_array(texts, pa.large_string())
     except UnicodeEncodeError:  # half of a surrogate pair

@@ -27,7 +27,7 @@ from ...formats.sample_rows import (
 from ...question_table import EXAMPLES, Id, ImageContents, Remark, encode_texts
 from ...records import content_id
 from ..audit import SPLIT_PATH
-from ..concepts import ConceptBags, Ints, build_bags, gather_slices, tokenize_texts
+from ..concepts import ConceptBags, Ints, build_bags, gather_slices, tokenize_array
 from ..sample_keys import SampleKeys, hash_texts
 from .counts import VOCABULARY_NAMES, Vocabularies
 from .spool import Array, Spool, build_texts, locate_texts, pack_texts, unpack_texts
@@ -147,7 +147,7 @@ def _scan_rows(
 ) -> tuple[dict[str, Any], Vocabularies]:
     """Keep a part; what is told of it is plain JSON."""
     texts, text = encode_texts(rows.texts)
-    words = tokenize_texts(texts.to_pylist())
+    words = tokenize_array(texts)
     answers, answer = encode_texts(rows.answers)
     types, kind = encode_texts(rows.types)
     splits, split = encode_texts(rows.splits)
@@ -158,7 +158,8 @@ def _scan_rows(
     for field, values in vocabularies.items():
         packed[f"{field}_data"], packed[f"{field}_at"] = pack_texts(values)
     keys = hash_texts(rows.ids.texts, *SPLIT_PATH, job.seed)
-    blank = [k for k, one in enumerate(texts.to_pylist()) if not one.strip()]
+    silent = np.flatnonzero(np.diff(words.at) == 0).tolist()
+    blank = [k for k in silent if not texts[k].as_py().strip()]
     happened: dict[str, Sequence[int] | Array] = {
         VOTED: rows.voted,
         NO_IMAGE: np.flatnonzero(images.of < 0),
