@@ -12,15 +12,9 @@ left out, or have the most frequent of their annotators' answers. An id stands f
 A file is read a few thousand rows at a time (`iterate_rows`), so an audit can stream it.
 """
 
-import gzip
-import hashlib
 import json
-import os
-import tarfile
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -33,15 +27,15 @@ from .. import json_files as _json
 from ..answer import spell
 from ..arrow_array import build_array, read_numbers, wrap_numbers
 from ..errors import UserError
-from ..files import GZIP_MAGIC, file_digest, read_bytes
+from ..files import file_digest, read_bytes
 from ..question_join import build_question_table
 from ..question_table import Id, QuestionTable, add_objects, build_image_contents
+from ._sample_files import Place, digest_members, explain_file_errors, find_kind, iterate_batches
 from .vqa import is_answer_list, parse_answer_list
 
 SOURCE = "samples"
 ANSWERS_APART = False
 BATCH_ROWS = 1 << 17  # read at once
-MAX_ROW_BYTES = 64 << 20
 FIELDS = ("question_id", "image_id", "question", "answer", "multiple_choice_answer", "question_type", "split")
 LIST_FIELDS = ("answers", "objects")
 SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz", ".ndjson", ".tar", ".tar.gz")
@@ -51,11 +45,11 @@ IN_GROUP_NONE = "in the group of none"
 
 def sniff_questions(file: _json.InputFile) -> bool:
     """Whether it is a Parquet file, a tar, or lines that each hold a row."""
-    return bool(_find_kind(file.head))
+    return bool(find_kind(file.head))
 
 
 def is_sample_file(path: Path) -> bool:
-    return path.is_file() and bool(_find_kind(read_bytes(path, _json.HEAD_BYTES)))
+    return path.is_file() and bool(find_kind(read_bytes(path, _json.HEAD_BYTES)))
 
 
 def expand_paths(paths: Iterable[Path]) -> list[tuple[int, Path]]:
@@ -74,17 +68,6 @@ def expand_paths(paths: Iterable[Path]) -> list[tuple[int, Path]]:
                 raise UserError(f"{path}: no file fits this pattern")
         found += [(place, one) for one in listed]
     return found
-
-
-def _find_kind(head: bytes) -> str:
-    if head[:4] == b"PAR1":
-        return "parquet"
-    if head[257:262] == b"ustar":
-        return "tar"
-    with suppress(ValueError, RecursionError):
-        row = json.loads(head.lstrip().partition(b"\n")[0])
-        return "lines" if isinstance(row, dict) and "question" in row else ""
-    return ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,12 +108,12 @@ class SampleRows:
 
 def iterate_rows(path: Path, split: str = "", annotators: bool = False) -> Iterator[SampleRows]:
     """The rows of a file, BATCH_ROWS at a time; `split` is that of the whole file. A bad row is a UserError."""
-    kind = _find_kind(read_bytes(path, _json.HEAD_BYTES))
+    kind = find_kind(read_bytes(path, _json.HEAD_BYTES))
     if not kind:
         raise UserError(f"{path}: neither Parquet, nor a tar, nor lines that each hold a row with a question")
     seen = False
-    with _explain_errors(path):
-        for columns, place in _iterate_parquet(path) if kind == "parquet" else _iterate_json(path, kind):
+    with explain_file_errors(path):
+        for columns, place in iterate_batches(path, kind, (*FIELDS, *LIST_FIELDS), BATCH_ROWS):
             seen = True
             yield _build_rows(columns, lambda row, place=place: f"{path}: {place(row)}", split, annotators)  # type: ignore[misc]
     if not seen:
@@ -139,136 +122,7 @@ def iterate_rows(path: Path, split: str = "", annotators: bool = False) -> Itera
 
 def digest_rows(path: Path) -> str:
     """Of all that is read of a file: of a tar the rows and the names of the members, not what is in the pictures."""
-    if _find_kind(read_bytes(path, _json.HEAD_BYTES)) != "tar":
-        return file_digest(path)
-    digest = hashlib.blake2b(digest_size=32)
-    with _explain_errors(path), tarfile.open(path) as archive:
-        for member in archive:
-            digest.update(f"{len(member.name)} {member.name} {member.size} {member.mtime}\n".encode(errors="replace"))
-            if _split_name(member.name)[1] == "json":
-                digest.update(_read_member(archive, member, path))
-    return digest.hexdigest()
-
-
-@contextmanager
-def _explain_errors(path: Path) -> Iterator[None]:
-    import pyarrow as pa
-
-    try:
-        yield
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise UserError(f"{path}: broken gzip file ({error})") from None
-    except tarfile.TarError as error:
-        raise UserError(f"{path}: broken tar file ({error})") from None
-    except pa.ArrowException as error:
-        raise UserError(f"{path}: broken Parquet file ({' '.join(str(error).split())})") from None
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-
-
-Place = Callable[[int], str]  # where a row of a batch stands in its file: "line 7"
-Batch = tuple[dict[str, Any], Place]  # field → Arrow array or list
-
-
-def _iterate_parquet(path: Path) -> Iterator[Batch]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    first = 0
-    with pa.OSFile(os.fsencode(path)) as opened, pq.ParquetFile(opened) as file:
-        names = [name for name in (*FIELDS, *LIST_FIELDS) if name in file.schema_arrow.names]
-        for needed in ("question_id", "question"):
-            if needed not in names:
-                raise UserError(f"{path}: there is no column {needed} in it")
-        for batch in file.iter_batches(BATCH_ROWS, columns=names):
-            columns = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
-            yield columns, lambda row, first=first: f"row {first + row + 1}"  # type: ignore[misc]
-            first += batch.num_rows
-
-
-def _iterate_json(path: Path, kind: str) -> Iterator[Batch]:
-    msgspec = _json.require_msgspec()
-    fields = (*FIELDS, *LIST_FIELDS)
-    decode = msgspec.json.Decoder(msgspec.defstruct("Row", [(name, Any, None) for name in fields], gc=False)).decode
-    rows: list[Any] = []
-    places: list[Any] = []
-
-    def finish() -> Batch:
-        columns = {name: [getattr(row, name) for row in rows] for name in fields}
-        return columns, lambda row, places=tuple(places): str(places[row])
-
-    for place, key, data in _iterate_members(path) if kind == "tar" else _iterate_lines(path):
-        try:
-            row = decode(data)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise UserError(f"{path}: {place} is not a row as JSON: {error}") from None
-        if key is not None and row.question_id is None:
-            row.question_id = key
-        rows.append(row)
-        places.append(place)
-        if len(rows) == BATCH_ROWS:
-            yield finish()
-            rows.clear()
-            places.clear()
-    if rows:
-        yield finish()
-
-
-class _LinePlace(int):
-    """A line's number, named only when somebody wants it."""
-
-    def __str__(self) -> str:
-        return f"line {int(self)}"
-
-    __format__ = lambda self, _: str(self)  # noqa: E731
-
-
-def _iterate_lines(path: Path) -> Iterator[tuple[Any, None, bytes]]:
-    with path.open("rb") as file:
-        packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-        file.seek(0)
-        lines: Any = gzip.GzipFile(fileobj=file) if packed else file
-        number = 0
-        while line := lines.readline(MAX_ROW_BYTES):
-            number += 1
-            if len(line) == MAX_ROW_BYTES:
-                raise UserError(f"{path}: line {number} is longer than {MAX_ROW_BYTES >> 20} MB")
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if not line.isspace():
-                yield _LinePlace(number), None, line
-
-
-def _iterate_members(path: Path) -> Iterator[tuple[Any, str, bytes]]:
-    with tarfile.open(path) as archive:
-        last, row = "", True
-        for member in archive:
-            if not member.isfile():
-                continue
-            key, kind = _split_name(member.name)
-            if key != last:
-                if not row:
-                    raise UserError(f"{path}: sample {last} has no .json")
-                last, row = key, False
-            if kind == "json":
-                row = True
-                yield f"sample {key}", key, _read_member(archive, member, path)
-        if not row:
-            raise UserError(f"{path}: sample {last} has no .json")
-
-
-def _split_name(name: str) -> tuple[str, str]:
-    """A sample's key and what the member is, as WebDataset has it: both end at the first dot of the last part."""
-    folder, _, base = name.rpartition("/")
-    key, _, kind = base.partition(".")
-    return (f"{folder}/{key}" if folder else key), kind
-
-
-def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
-    if member.size > MAX_ROW_BYTES:
-        raise UserError(f"{path}: {member.name} is larger than {MAX_ROW_BYTES >> 20} MB")
-    file = archive.extractfile(member)
-    return file.read() if file else b""
+    return digest_members(path) if find_kind(read_bytes(path, _json.HEAD_BYTES)) == "tar" else file_digest(path)
 
 
 # Columns of one batch, checked.

@@ -11,7 +11,7 @@ from ...errors import UserError
 from ...model import IMAGES, TEXT, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
 from ...picture import Picture, stack
 from ...schema import Schema
-from ...shortcuts.concepts import tokenize_texts
+from ...shortcuts.tokens import tokenize_texts
 from ...trained_folder import LONGEST_ERROR, MODEL_FILE, WRONG, TrainedFolder
 from .questions import AnswererConfig, type_answer
 from .training import ANSWERER, AnswerStage, AnswerTraining

@@ -22,7 +22,6 @@ from ..concepts import (
     QT,
     ConceptBags,
     Ints,
-    TokenizedTexts,
     build_bags,
     count_type_words,
     find_prefix_types,
@@ -33,6 +32,7 @@ from ..concepts import (
     rank_members,
     skip_type_words,
 )
+from ..tokens import TokenizedTexts
 from .counts import PairCounts, save_pairs
 from .plan import UNTYPED_VOCABULARY_FILE, PartJob, join_codes, list_concept_parts, load_vocabulary
 from .spool import Array, build_texts, locate_texts, unpack_texts

@@ -27,8 +27,9 @@ from ...formats.sample_rows import (
 from ...question_table import EXAMPLES, Id, ImageContents, Remark, encode_texts
 from ...records import content_id
 from ..audit import SPLIT_PATH
-from ..concepts import ConceptBags, Ints, build_bags, gather_slices, tokenize_array
+from ..concepts import ConceptBags, Ints, build_bags, gather_slices
 from ..sample_keys import SampleKeys, hash_texts
+from ..tokens import tokenize_array
 from .counts import VOCABULARY_NAMES, Vocabularies
 from .spool import Array, Spool, build_texts, locate_texts, pack_texts, unpack_texts
 
