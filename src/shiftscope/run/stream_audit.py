@@ -201,9 +201,8 @@ class _Stream:
     token: str
 
     def audit(self, stage: Path) -> AuditSummary:
-        scanned = self._scan()
+        scanned, found = self._scan()
         parts = tuple(part for file in scanned for part in file.parts)
-        found = reduce(Vocabularies.merge, (file.vocabularies for file in scanned))
         if not found.samples:
             raise UserError(f"{self.files.questions[0]}: there are no questions with an answer in it")
         settings = replace(self.settings, split="drawn") if self.settings.split == "auto" else self.settings
@@ -238,7 +237,8 @@ class _Stream:
             self.tell(what, done, len(jobs))
             yield result
 
-    def _scan(self) -> list[ScannedFile]:
+    def _scan(self) -> tuple[list[ScannedFile], Vocabularies]:
+        """All files, and the vocabularies of all: those of each file are merged as they come, and let go."""
         objects = ""
         if self.files.objects:
             digests = [_digest_objects(path) for path in self.files.objects]
@@ -249,7 +249,11 @@ class _Stream:
         splits = self.files.splits or ("",) * len(self.files.questions)
         pairs = zip(self.files.questions, splits, strict=True)
         jobs = [ScanJob(self.scans, path, split, self.settings.seed, objects) for path, split in pairs]
-        return list(self._map("reading", scan_file, jobs))
+        scanned, found = [], Vocabularies()
+        for file in self._map("reading", scan_file, jobs):
+            found = found.merge(file.vocabularies)
+            scanned.append(replace(file, vocabularies=Vocabularies()))
+        return scanned, found
 
     def _plan(
         self, scanned: Sequence[ScannedFile], parts: Sequence[ScannedPart], found: Vocabularies, settings: AuditSettings
