@@ -289,6 +289,8 @@ class InputFile:
     @cached_property
     def outline(self) -> Any:
         """Its JSON value as far as the head goes, lists cut to their first element; None if it is no JSON."""
+        if b"\0" in self.head:  # Parquet, a tar, a picture
+            return None
         with suppress(ValueError, RecursionError):
             return _outline_json(self.head)
         with suppress(ValueError, RecursionError):  # what comes first may be longer than the head

@@ -118,6 +118,7 @@ class QuestionTable:
     local: Column | None = None  # GQA's local groups; -1: this sample has none
     splits: Column | None = None  # the splits that the files name, or the files' own names
     objects: ImageObjects | None = None
+    annotators: Column | None = None  # JSON of the answers to a sample, one per annotator; -1: one answer is known
     origin: RowOrigin | None = None
     remarks: tuple[Remark, ...] = ()
 
@@ -151,17 +152,23 @@ def encode_column(values: Sequence[Any]) -> Column:
 def _encode_text(values: Sequence[Any]) -> Column | None:
     """Text: the order of UTF-8 is that of its characters. None where it cannot be written so."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     try:
-        found = build_array(values, pa.large_string()).dictionary_encode()
+        words, codes = encode_texts(build_array(values, pa.large_string()))
     except UnicodeEncodeError:  # half of a surrogate pair
         return None
+    return Column(tuple(words.to_pylist()), codes)
+
+
+def encode_texts(array: Any) -> tuple[Any, npt.NDArray[np.int32]]:
+    """The distinct texts of an Arrow array, by code point, and the number of each; -1 where one is missing."""
+    import pyarrow.compute as pc
+
+    found = array.dictionary_encode()
     order = read_numbers(pc.sort_indices(found.dictionary))
     rank = np.full(len(order) + 1, -1, np.int32)  # the last for None
     rank[order] = np.arange(len(order))
-    words = found.dictionary.take(wrap_numbers(order)).to_pylist()
-    return Column(tuple(words), rank[read_numbers(found.indices, -1)])
+    return found.dictionary.take(wrap_numbers(order)), rank[read_numbers(found.indices, -1)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -165,3 +165,29 @@ def test_what_can_not_be_meant_is_refused(files, tmp_path):
     for sentence, words in cases.items():
         assert sentence in refused(here(*words, cwd=tmp_path))
     assert [p.name for p in tmp_path.iterdir()] == ["p.json"]
+
+
+def test_rows_are_streamed_and_what_is_left_out_is_said(tmp_path):
+    rows = [
+        {"question_id": k, "image_id": k, "question": f"is the w{k % 5}?", "answer": "no" if k % 20 == 0 else "yes"}
+        for k in range(COUNT)
+    ]
+    (tmp_path / "rows").mkdir()
+    for k in range(2):
+        text = (json.dumps(row) for row in rows[100 * k : 100 * k + 100])
+        (tmp_path / "rows" / f"part-{k}.jsonl").write_text("\n".join(text))
+    pattern = str(tmp_path / "rows" / "*.jsonl")
+    told = ok(here("audit", "--questions", pattern, "--stream", "--out", tmp_path / "a"))
+    assert "left out: blind models: it learns from all samples at once" in told.stderr
+    assert "200 samples; split drawn: train 140, val 10, test 50; question types learned" in told.stdout
+    assert "report" not in told.stdout
+    (streamed,) = lines(here("audit", "--questions", tmp_path / "rows", "--stream", "--out", tmp_path / "b", "--json"))
+    (memory,) = lines(here("audit", "--questions", pattern, "--no-blind", "--out", tmp_path / "c", "--json"))
+    assert streamed["report"] is None
+    assert (tmp_path / "c" / "report.html").exists()
+    assert streamed["shortcuts"] == memory["shortcuts"]
+    wrong = here("audit", "--questions", pattern, "--stream", "--proportions", "0,100", "--out", tmp_path / "d")
+    assert (
+        refused(wrong)
+        == "shiftscope: --proportions trains on all samples, and --stream never holds them; omit one of them"
+    )

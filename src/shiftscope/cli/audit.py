@@ -17,10 +17,11 @@ from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..result import Score
-    from ..run.audit import AuditFiles, AuditResult
+    from ..run.audit import AuditFiles, AuditSummary
 
 Several = list[Path] | None
 Names = list[str] | None
+NAMED_FILES = 8  # in the title of a report
 RECIPE_NAMES = " or ".join(RECIPES.names())
 
 
@@ -28,7 +29,13 @@ def _audit(
     *,
     out: Annotated[Path, typer.Option(help="Folder for the sets, the figures and the report.")],
     dataset: Annotated[Path | None, typer.Argument(help="A dataset of ours; else give --questions.")] = None,
-    questions: Annotated[Several, typer.Option(help="VQA or GQA questions; may be repeated.")] = None,
+    questions: Annotated[
+        Several,
+        typer.Option(
+            help="VQA or GQA questions, or sample rows in Parquet, JSON Lines or tar files: a file, a folder, a "
+            "pattern in quotes; may be repeated."
+        ),
+    ] = None,
     annotations: Annotated[Several, typer.Option(help="VQA annotations; may be repeated.")] = None,
     objects: Annotated[Several, typer.Option(help="Objects: COCO instances, GQA scene graphs, a YOLO folder.")] = None,
     train: Annotated[Several, typer.Option(help="Questions of the train split, instead of a drawn one.")] = None,
@@ -61,17 +68,26 @@ def _audit(
     seed: Annotated[int, typer.Option(help="Of the split that is drawn.")] = 0,
     blind: Annotated[bool, typer.Option(help="Also ask models that see no image or no question.")] = True,
     proportions: Annotated[str, typer.Option(help="Train on these percents of shortcut samples: 0,30,70,100.")] = "",
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Never hold all samples in memory (sample rows only; no blind models, no report); "
+            "by itself from 1 GB of them on.",
+        ),
+    ] = None,
     recipe: Annotated[Names, typer.Option(help=f"Also make sets by {RECIPE_NAMES}; repeatable.")] = None,
     cluster: shared.Cluster = "",
     as_json: shared.AsJson = False,
     recipe_settings: Mapping[str, Mapping[str, Any]],
 ) -> None:
     from ..report.audit_page import write_audit_page
-    from ..run.audit import audit_files, collect_figures
+    from ..run.audit import audit_files, collect_figures, expand_files, summarize_result
+    from ..run.stream_audit import audit_stream, choose_workers, should_stream
     from ..shortcuts.audit import AuditSettings
     from ..shortcuts.audit_folder import AUDIT_FILE, REPORT_FILE
 
-    files = _collect_files(dataset, questions, annotations, objects, (train, val, test))
+    files = expand_files(_collect_files(dataset, questions, annotations, objects, (train, val, test)))
     if files.splits and split == "drawn":
         raise UserError("--train and --test give the split; omit --split drawn, or use --questions")
     settings = AuditSettings(
@@ -88,27 +104,44 @@ def _audit(
     for name in recipe_settings:
         if name not in (recipe or ()):
             raise UserError(f"settings of {name} are given; name it with --recipe {name}")
-    source = ", ".join(path.name for path in ([files.dataset] if files.dataset else files.questions))
-    with shard_bar("auditing") as bar:
-        made = audit_files(
-            files,
-            out,
-            settings,
-            blind=blind,
-            proportions=_parse_shares(proportions),
-            recipes={name: recipe_settings.get(name, {}) for name in recipe or ()},
-            also=lambda folder, made: write_audit_page(
-                folder / REPORT_FILE, made.found, made.blind, made.blends, source=source
-            ),
-            tell=lambda what, done, total: bar(done, total, what),
-            executor=open_executor(cluster=cluster),
-        )
+    recipes = {name: recipe_settings.get(name, {}) for name in recipe or ()}
+    if stream or (stream is None and should_stream(files)):
+        if proportions:
+            raise UserError("--proportions trains on all samples, and --stream never holds them; omit one of them")
+        with shard_bar("auditing") as bar:
+            summary = audit_stream(
+                files,
+                out,
+                settings,
+                recipes=recipes,
+                tell=lambda what, done, total: bar(done, total, what),
+                executor=open_executor(0 if cluster else choose_workers(files), cluster),
+            )
+        report = None
+    else:
+        source = ", ".join(path.name for path in ([files.dataset] if files.dataset else files.questions[:NAMED_FILES]))
+        with shard_bar("auditing") as bar:
+            made = audit_files(
+                files,
+                out,
+                settings,
+                blind=blind,
+                proportions=_parse_shares(proportions),
+                recipes=recipes,
+                also=lambda folder, made: write_audit_page(
+                    folder / REPORT_FILE, made.found, made.blind, made.blends, source=source
+                ),
+                tell=lambda what, done, total: bar(done, total, what),
+                executor=open_executor(cluster=cluster),
+            )
+        summary, report = summarize_result(made), out / REPORT_FILE
     if as_json:
-        print_json(collect_figures(made) | {"out": str(out), "report": str(out / REPORT_FILE)})
+        print_json(collect_figures(summary) | {"out": str(out), "report": None if report is None else str(report)})
         return
-    _print_audit(made)
+    _print_audit(summary)
     print(f"sets in {out}, figures in {out / AUDIT_FILE}")
-    print(f"report: {out / REPORT_FILE}")
+    if report is not None:
+        print(f"report: {report}")
 
 
 def _list_recipe_options() -> Iterator[tuple[Parameter, str, str]]:
@@ -179,11 +212,9 @@ def _parse_split_shares(text: str) -> tuple[float, float]:
     return train / 100, val / 100
 
 
-def _print_audit(made: AuditResult) -> None:
-    from ..shortcuts.audit_statistics import compute_audit_statistics
-
-    found = made.found
-    for remark in found.samples.remarks:
+def _print_audit(made: AuditSummary) -> None:
+    found = made.figures
+    for remark in found.remarks:
         warn(str(remark))
     for why in dict.fromkeys(why for _, why in found.missing):
         left = ", ".join(shortcut for shortcut, reason in found.missing if reason == why)
@@ -195,15 +226,15 @@ def _print_audit(made: AuditResult) -> None:
             f"{kind}: {unseen.pairs:,} pairs with an answer were never seen in train, in "
             f"{unseen.samples:,} samples; of {unseen.blind:,} samples none was seen"
         )
-    evenness = "evenness" if found.split.counts()["train"] else "evenness, test"
-    drawn = "drawn" if found.split.made else "as given"
-    split = ", ".join(f"{name} {n:,}" for name, n in found.split.counts().items())
-    print(f"{len(found.samples):,} samples; split {drawn}: {split}; question types {found.types}")
+    evenness = "evenness" if found.split["train"] else "evenness, test"
+    drawn = "drawn" if found.drawn else "as given"
+    split = ", ".join(f"{name} {n:,}" for name, n in found.split.items())
+    print(f"{found.samples:,} samples; split {drawn}: {split}; question types {found.types}")
     print_table(
         ("shortcut", "groups", "imbalanced", "head", "OOD test", "OOD val", evenness),
         [
             (n.shortcut, n.test_groups, n.imbalanced, n.head, n.tail, n.val_tail, f"{n.degree:.3f}")
-            for n in compute_audit_statistics(found)
+            for n in found.shortcuts
         ],
     )
     for kind, count in found.ties.items():
@@ -215,7 +246,8 @@ def _print_audit(made: AuditResult) -> None:
         given = ((name, f"{v:.3g}" if isinstance(v, float) else v) for name, v in one.settings.items() if v is not None)
         print(f"{recipe} ({', '.join(f'{name} {value}' for name, value in given)}): {figures}")
     if made.blind:
-        columns = {"IID": ("iid",), **{name: ("ood", name) for name in found.labels}, "mean OOD": ("mean_ood",)}
+        sets = {n.shortcut: ("ood", n.shortcut) for n in found.shortcuts}
+        columns = {"IID": ("iid",), **sets, "mean OOD": ("mean_ood",)}
         rows = [(model, *(_format_score(s, *of) for of in columns.values())) for model, s in made.blind.items()]
         print_table(("solved, %", *columns), rows)
 

@@ -24,6 +24,7 @@ from ..registry import FORMATS
 from ..scene import Scene
 from ..schema import Schema
 
+OBJECTS_TWICE = "the rows name the objects of their images; omit --objects"
 LARGE_BYTES = 50 << 20  # of JSON: less is read before a process has started
 
 
@@ -86,6 +87,8 @@ def read_question_table(
         table: QuestionTable = fits[0].read_question_table(questions, annotations, splits)
         if not objects:
             return table
+        if table.objects is not None:
+            raise UserError(OBJECTS_TWICE)
         return add_objects(table, contents.result() if contents else map(read_objects, objects))
 
 

@@ -385,6 +385,9 @@ def parse_answer_list(listed: Any) -> tuple[str, ...]:
 def read_annotator_answers(samples: QuestionTable, rows: Rows) -> list[tuple[str, ...]]:
     """The answers to each sample, one per annotator; none where the files hold one answer only."""
     origin = samples.origin
+    if samples.annotators is not None:
+        stored = (samples.annotators[k] for k in rows.tolist())
+        return [() if text is None else parse_answer_list(json.loads(text)) for text in stored]
     if origin is None:
         return [()] * len(rows)
     texts = (origin.rows[file][row] for file, row in origin.annotation[rows].tolist())

@@ -70,7 +70,8 @@ def _mark_head_tail(records: RunRecords, group: str) -> tuple[Bools, Bools]:
         raise UserError("head_tail needs rows with a known answer and a group, or with the fact 'part'")
     labels = ConceptLabels("group", ((),), np.arange(int(codes.max()) + 1, dtype=np.int32)[:, None], codes)
     counted = count_answers(labels, truth, np.flatnonzero(inside))
-    kept = find_uneven(counted) if group == LOCAL_GROUP else find_imbalanced(counted, IMBALANCED)
+    pairs = counted.pairs
+    kept = find_uneven(pairs) if group == LOCAL_GROUP else find_imbalanced(pairs, IMBALANCED)
     groups = split_head_tail(counted, kept)
     head, tail = np.zeros((2, len(records)), bool)
     head[groups.head], tail[groups.tail] = True, True

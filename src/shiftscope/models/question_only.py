@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from ..model import TEXT, ModelSetting, ModelTraits
-from ..shortcuts.concepts import tokenize
+from ..shortcuts.tokens import tokenize
 from ._baselines import Bag, BagModel, fit_bag_regression, read_training_answers, read_validation_answers
 
 TRAITS = ModelTraits(reads=frozenset((TEXT,)), learns=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..executor import ONE_PROCESS, Executor
 from ..files import encode_utf8
 from ..folder import lock_folder, open_folder
 from ..formats import read_question_table
+from ..formats.sample_rows import expand_paths
 from ..formats.vqa import read_annotator_answers
 from ..metrics import head_tail, shortcut_gap
 from ..model import ModelOptions, ModelSetting, Prompt, build_model, predict_checked
@@ -47,7 +49,7 @@ from ..shortcuts.audit_folder import (
     write_marks,
     write_sets,
 )
-from ..shortcuts.audit_statistics import PART_NAMES, compute_audit_statistics, jaccard_overlap, ood_overlap
+from ..shortcuts.audit_statistics import PART_NAMES, AuditFigures, ShortcutMatrix, summarize_audit
 from ..shortcuts.concepts import KO, QT
 from ..store.audit_samples import read_stored_questions
 from ..store.dataset import Dataset, data_id
@@ -195,6 +197,13 @@ class AuditFiles:
         return (*own, *self.questions, *self.annotations, *self.objects)
 
 
+def expand_files(files: AuditFiles) -> AuditFiles:
+    """The files with every folder and pattern of --questions spelled out."""
+    found = expand_paths(files.questions)
+    splits = tuple(files.splits[place] for place, _ in found) if files.splits else ()
+    return replace(files, questions=tuple(path for _, path in found), splits=splits)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditResult:
     """All that was found and measured."""
@@ -204,6 +213,21 @@ class AuditResult:
     blends: tuple[BlendScore, ...]
     recipes: Mapping[str, RecipeSets] = field(default_factory=dict)
     skipped: tuple[tuple[str, str], ...] = ()  # blind models that could not be run, and why
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AuditSummary:
+    """What an audit says: its figures, recipes and scores, and what was left out."""
+
+    figures: AuditFigures
+    recipes: Mapping[str, RecipeSets]
+    blind: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
+    blends: tuple[BlendScore, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+def summarize_result(made: AuditResult) -> AuditSummary:
+    return AuditSummary(summarize_audit(made.found), made.recipes, made.blind, made.blends, made.skipped)
 
 
 Also = Callable[[Path, AuditResult], None]  # writes something into the audit's folder
@@ -226,15 +250,12 @@ def audit_files(
     `recipes` names shifts that part the samples in further ways, with their settings. With several workers, large
     files of objects are read by them.
     """
+    files = expand_files(files)
     folders = (*SET_FOLDERS, *(RECIPES.load(name).FOLDER for name in RECIPES.names()))
     refuse_folder(out, files.paths, folders)
     with lock_folder(out):
         refuse_folder(out, files.paths, folders)
-        for recipe, options in (recipes or {}).items():
-            names = [f.name for f in fields(RECIPES.load(recipe).SETTINGS)]
-            for name in options:
-                if name not in names:
-                    raise unknown(f"setting of {recipe}", name, names)
+        check_recipes(recipes or {})
         tell("reading", 0, 0)
         if files.dataset is None:
             paths = files.questions, files.annotations, files.objects
@@ -259,11 +280,17 @@ def audit_files(
             made = _measure_blind(found, parted, blind, proportions, tell)
             also(folder, made)
             given = [*filter(None, [files.dataset]), *files.questions, *files.objects]
-            told = {"version": AUDIT_VERSION, "digests": digest_files(folder)}
-            told |= collect_figures(made) | describe_licenses(given) | _describe_source(files)
-            text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1)
-            open_folder(folder).write_whole(AUDIT_FILE, encode_utf8(text))
+            write_figures(folder, summarize_result(made), given, _describe_source(files))
         return made
+
+
+def check_recipes(recipes: Mapping[str, RecipeOptions]) -> None:
+    """Refuse settings that a recipe does not have."""
+    for recipe, options in recipes.items():
+        names = [f.name for f in fields(RECIPES.load(recipe).SETTINGS)]
+        for name in options:
+            if name not in names:
+                raise unknown(f"setting of {recipe}", name, names)
 
 
 def _describe_source(files: AuditFiles) -> dict[str, Any]:
@@ -298,24 +325,24 @@ def _measure_blind(
     return AuditResult(found, scores, blends, parted, tuple(skipped))
 
 
-def collect_figures(made: AuditResult) -> dict[str, Any]:
+def collect_figures(made: AuditSummary) -> dict[str, Any]:
     """All figures as plain data."""
-    found = made.found
+    found = made.figures
     return {
-        "source": found.samples.source,
-        "samples": len(found.samples),
-        "images": len(found.samples.images.values),
-        "answers": len(found.samples.answers.values),
-        "split": found.split.counts() | {"drawn": found.split.made},
+        "source": found.source,
+        "samples": found.samples,
+        "images": found.images,
+        "answers": found.answers,
+        "split": dict(found.split) | {"drawn": found.drawn},
         "types": found.types,
         "settings": asdict(found.settings),
-        "remarks": [asdict(r) for r in found.samples.remarks],
+        "remarks": [asdict(r) for r in found.remarks],
         "missing": dict(found.missing),
         "unseen": {name: asdict(one) for name, one in found.unseen.items()},
         "ties": dict(found.ties),
-        "shortcuts": [asdict(line) for line in compute_audit_statistics(found)],
-        "jaccard": {"names": list(found.labels), "values": jaccard_overlap(found).values.tolist()},
-        "coincidence": {"names": list(found.labels), "values": ood_overlap(found).values.tolist()},
+        "shortcuts": [asdict(line) for line in found.shortcuts],
+        "jaccard": _matrix_to_json(found.jaccard),
+        "coincidence": _matrix_to_json(found.coincidence),
         "recipes": {name: {"settings": one.settings, "counts": one.counts} for name, one in made.recipes.items()},
         "blind": {model: [_score_to_json(s) for s in scores] for model, scores in made.blind.items()},
         "blind_skipped": dict(made.skipped),
@@ -325,6 +352,20 @@ def collect_figures(made: AuditResult) -> dict[str, Any]:
             for b in made.blends
         ],
     }
+
+
+def write_figures(
+    folder: Path, made: AuditSummary, sources: Sequence[Path], about: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """`audit.json`: the figures, what else is known, and the digests of the files that an audit is scored by."""
+    told = {"version": AUDIT_VERSION, "digests": digest_files(folder)}
+    told |= collect_figures(made) | describe_licenses(sources) | about
+    text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1)
+    open_folder(folder).write_whole(AUDIT_FILE, encode_utf8(text))
+
+
+def _matrix_to_json(matrix: ShortcutMatrix) -> dict[str, Any]:
+    return {"names": list(matrix.names), "values": matrix.values.tolist()}
 
 
 def _score_to_json(score: Score) -> dict[str, Any]:

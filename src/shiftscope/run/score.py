@@ -199,9 +199,12 @@ def describe_audit(folder: Path, warn: Warn) -> str:
     """Which audit it is; warns where it was made by an earlier version, whose sets are others."""
     found = audit_folder.identify_audit(folder)
     if found.version < AUDIT_VERSION:
+        other = "a split drawn by it is another one"
+        if found.version < 2:
+            other = f"questions with one keyword are in its KWP groups, as with --pairs {ANY}, and {other}"
         warn(
-            f"{folder} is an audit of version {found.version}: questions with one keyword are in its KWP groups, and "
-            f"its KWP figures are not those of version {AUDIT_VERSION}; make it again to compare, or with --pairs {ANY}"
+            f"{folder} is an audit of version {found.version}: {other} than that of version {AUDIT_VERSION}; "
+            "make it again to compare"
         )
     return str(found)
 

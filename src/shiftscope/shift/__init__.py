@@ -5,16 +5,21 @@
 `hold_out(expression)`                a predicate over questions: those it holds of are kept from training
 `transform(picture)`                  the same picture under another condition
 `sets(samples, settings)`             sets of samples, where whole-corpus counts decide; with `build_recipe`, `SETTINGS`
-                                      and `FOLDER`, an audit makes them too (`--recipe`, with `AUDIT_OPTIONS`)
+                                      and `FOLDER`, an audit makes them too (`--recipe`, with `AUDIT_OPTIONS`), and
+                                      with `stream_recipe` an audit that streams
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ..question import Question
 from ..question_table import SampleSet
 from ..scene import Object, Pairs, Scene
+from ..shortcuts.groups import PairFigures
 
 VARIANT_NOTES = ("twin", "factor", "level", "variant")  # notes that say which variant a question belongs to
 
@@ -38,6 +43,16 @@ class RecipeSets:
     settings: Mapping[str, Any]
     counts: Mapping[str, float]  # of the samples of each set, and what else the shift counts
     sets: tuple[SampleSet, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamedRecipe:
+    """How a shift parts the IID test where samples are streamed: by marks of a shortcut's groups and answers."""
+
+    settings: Mapping[str, Any]
+    shortcut: str
+    mark: Callable[[PairFigures], npt.NDArray[np.int8]]  # [pair] BALANCED, HEAD or TAIL
+    sets: tuple[tuple[str, tuple[int, ...]], ...]  # the name of a set, and the marks that are in it
 
 
 def differing_fields(a: Any, b: Any, but: Collection[str] = ()) -> list[str]:

@@ -18,7 +18,8 @@ from ..kernels import exact
 from ..question_table import QuestionTable, Rows, SampleSet, unique_keys
 from ..rng import derive
 from ..shortcuts.audit import ShortcutAudit
-from ..shortcuts.concepts import build_bags, find_question_types, gather_slices, tokenize_texts
+from ..shortcuts.concepts import build_bags, find_question_types, gather_slices
+from ..shortcuts.tokens import tokenize_texts
 from . import RecipeSets
 
 FOLDER = "Changing-Priors"  # of an audit's folder

@@ -13,17 +13,29 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import UserError, unknown
 from ..question_table import QuestionTable, Rows, SampleSet
 from ..shortcuts.audit import TEST, ShortcutAudit
 from ..shortcuts.concepts import SHORTCUTS, ShortcutConcepts, build_labels, label_concepts
-from ..shortcuts.groups import AnswerGroups, count_answers, find_imbalanced, find_uneven, split_head_tail
-from . import RecipeSets
+from ..shortcuts.groups import (
+    HEAD,
+    TAIL,
+    AnswerGroups,
+    PairFigures,
+    count_answers,
+    find_imbalanced,
+    find_uneven,
+    mark_pairs,
+    split_head_tail,
+)
+from . import RecipeSets, StreamedRecipe
 
 FOLDER = "GQA-OOD"  # of an audit's folder
 ALPHA = 0.2
 LOCAL = "local"  # GQA's own groups
+NO_LOCAL_GROUPS = "the questions name no local groups; take those of a shortcut, such as QT+KW"
 NEAREST = "QT+KW"  # what is nearest to them in data of another kind
 
 
@@ -63,6 +75,24 @@ def build_recipe(found: ShortcutAudit, options: Mapping[str, Any]) -> RecipeSets
     return RecipeSets(asdict(chosen), {s.name: len(s) for s in made}, made)
 
 
+def stream_recipe(options: Mapping[str, Any], missing: Mapping[str, str]) -> StreamedRecipe:
+    """The same sets where samples are streamed; `missing` says why a shortcut has no groups."""
+    chosen = GqaOodSettings(**{"by": NEAREST} | dict(options))
+    if chosen.by == LOCAL:
+        raise UserError(NO_LOCAL_GROUPS)
+    if chosen.by not in SHORTCUTS:
+        raise unknown("grouping", chosen.by, (LOCAL, *SHORTCUTS))
+    if chosen.by in missing:
+        raise UserError(f"no groups of {chosen.by}: {missing[chosen.by]}")
+
+    def mark(pairs: PairFigures) -> npt.NDArray[np.int8]:
+        kept = find_uneven(pairs) if chosen.entropy is None else find_imbalanced(pairs, chosen.entropy)
+        return mark_pairs(pairs, kept, round(1 + chosen.alpha, 6))
+
+    sets = ("all", (HEAD, TAIL)), ("head", (HEAD,)), ("tail", (TAIL,))
+    return StreamedRecipe(asdict(chosen), chosen.by, mark, sets)
+
+
 def build_audit_sets(found: ShortcutAudit, settings: GqaOodSettings | None = None) -> tuple[SampleSet, ...]:
     """The sets of an audit's IID test, by the audit's own concepts; none of them is in its train split."""
     return _build_sets(build_groups(found.samples, settings, found.split.rows(TEST), found))
@@ -78,7 +108,7 @@ def build_groups(
     chosen = settings or GqaOodSettings()
     if chosen.by == LOCAL:
         if samples.local is None:
-            raise UserError("the questions name no local groups; take those of a shortcut, such as QT+KW")
+            raise UserError(NO_LOCAL_GROUPS)
         labels = build_labels(LOCAL, (samples.local.values,), (samples.local.codes,))
     elif chosen.by not in SHORTCUTS:
         raise unknown("grouping", chosen.by, (LOCAL, *SHORTCUTS))
@@ -88,7 +118,8 @@ def build_groups(
             raise UserError(f"no groups of {chosen.by}: {dict(concepts.missing).get(chosen.by, '')}")
         labels = concepts.labels[chosen.by]
     counted = count_answers(labels, samples.answers.codes, np.arange(len(samples)) if rows is None else rows)
-    kept = find_uneven(counted) if chosen.entropy is None else find_imbalanced(counted, chosen.entropy)
+    pairs = counted.pairs
+    kept = find_uneven(pairs) if chosen.entropy is None else find_imbalanced(pairs, chosen.entropy)
     return split_head_tail(counted, kept, round(1 + chosen.alpha, 6))
 
 

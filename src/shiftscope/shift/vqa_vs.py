@@ -8,8 +8,13 @@ of the IID test, so a model answers the IID test once and is scored on all ten. 
 with the keyword "banana", most of whose answers are "yellow", the OOD set holds those answered "green".
 """
 
-from ..question_table import QuestionTable, SampleSet
-from ..shortcuts.audit import TEST, TRAIN, VAL, AuditSettings, ShortcutAudit, audit_shortcuts
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..question_table import QuestionTable, Rows, SampleSet
+from ..shortcuts.audit import TEST, TRAIN, VAL, AuditSettings, SetRule, ShortcutAudit, audit_shortcuts
+from ..shortcuts.groups import HEAD, TAIL
 
 WHOLE_SETS = (("Training", TRAIN), ("Val", VAL), ("IID-Test", TEST))
 
@@ -20,10 +25,24 @@ def sets(samples: QuestionTable, settings: AuditSettings | None = None) -> tuple
 
 
 def build_audit_sets(found: ShortcutAudit) -> tuple[SampleSet, ...]:
-    """The sets of an audit: Training, Val, IID-Test, then OOD-Test/QT, …, OOD-Val/QT, …, Head/QT, …"""
+    """The sets of an audit."""
+    groups = {VAL: found.val, TEST: found.test}
+
+    def find_rows(rule: SetRule) -> Rows:
+        if not rule.shortcut:
+            return found.split.rows(rule.split)
+        mine = groups[rule.split][rule.shortcut]
+        return np.asarray(mine.rows[mine.part == rule.part])
+
+    return tuple(SampleSet(rule.name, find_rows(rule)) for rule in list_set_rules(found.labels))
+
+
+def list_set_rules(shortcuts: Iterable[str]) -> tuple[SetRule, ...]:
+    """Training, Val, IID-Test, then OOD-Test/QT, …, OOD-Val/QT, …, Head/QT, …"""
+    names = list(shortcuts)
     return (
-        *(SampleSet(name, found.split.rows(part)) for name, part in WHOLE_SETS),
-        *(SampleSet(f"OOD-Test/{shortcut}", groups.tail) for shortcut, groups in found.test.items()),
-        *(SampleSet(f"OOD-Val/{shortcut}", groups.tail) for shortcut, groups in found.val.items()),
-        *(SampleSet(f"Head/{shortcut}", groups.head) for shortcut, groups in found.test.items()),
+        *(SetRule(name, split) for name, split in WHOLE_SETS),
+        *(SetRule(f"OOD-Test/{shortcut}", TEST, shortcut, TAIL) for shortcut in names),
+        *(SetRule(f"OOD-Val/{shortcut}", VAL, shortcut, TAIL) for shortcut in names),
+        *(SetRule(f"Head/{shortcut}", TEST, shortcut, HEAD) for shortcut in names),
     )

@@ -12,15 +12,17 @@ samples are those of a shortcut's head in the train split; the rest of a set is 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError, unknown
-from ..question_table import EXAMPLES, QuestionTable, Remark, Rows, SampleSet, encode_column
+from ..question_table import EXAMPLES, Id, QuestionTable, Remark, Rows, SampleSet
 from ..rng import derive
-from .concepts import OUT, TWO, ConceptLabels, UnseenPairs, label_concepts
-from .groups import IMBALANCED, RARE, AnswerGroups, build_groups
+from .concepts import OUT, TWO, ConceptLabels, UnseenPairs, check_readings, label_concepts
+from .groups import BALANCED, IMBALANCED, RARE, AnswerGroups, build_groups, find_imbalanced, mark_pairs, measure_pairs
+from .sample_keys import hash_ids
 
 TRAIN, VAL, TEST = "train", "val", "test"
 SPLIT_NAMES = (TRAIN, VAL, TEST)
@@ -51,22 +53,33 @@ class SampleSplit:
 def draw_split(samples: QuestionTable, seed: int = 0, shares: tuple[float, float] = SPLIT_SHARES) -> SampleSplit:
     """A random split by samples, as the paper draws it; a function of the seed and of the set of ids.
 
-    The order of the files does not matter: ids are sorted before they are shuffled.
+    The order of the files does not matter: every id has a random key, and those with the least are train.
     """
-    train, val = shares
-    if not (train > 0 and val >= 0 and train + val < 1):
-        raise UserError(f"the shares of train and val must be above 0 and leave some for the test: {shares}")
-    order = np.argsort(encode_column(samples.ids).codes, kind="stable")
-    places = order[derive("audit", "split", seed).permutation(len(samples))]
-    first, second = round(len(samples) * train), round(len(samples) * (train + val))
-    if not 0 < first <= second < len(samples):
-        raise UserError(
-            f"{len(samples):,} samples are too few to draw a train split and a test from; "
-            "give both, with --train and --test"
-        )
+    first, second = size_split(len(samples), shares)
+    keys = hash_ids(samples.ids, *SPLIT_PATH, seed)
+    places = np.argsort(keys, kind="stable")
+    ordered = keys[places]
+    if (ordered[1:] == ordered[:-1]).any():  # a chance of one in a million among six million ids: by their texts
+        places = np.array(sorted(range(len(keys)), key=lambda k: (keys[k], str(samples.ids[k]))), np.int64)
     codes = np.full(len(samples), SPLIT_NAMES.index(TEST), np.int8)
     codes[places[:first]], codes[places[first:second]] = 0, 1
     return SampleSplit(codes, made=True)
+
+
+SPLIT_PATH = ("audit", "split")  # of the keys, with the seed
+
+
+def size_split(samples: int, shares: tuple[float, float]) -> tuple[int, int]:
+    """How many of the samples are in train, and how many in train and val together."""
+    train, val = shares
+    if not (train > 0 and val >= 0 and train + val < 1):
+        raise UserError(f"the shares of train and val must be above 0 and leave some for the test: {shares}")
+    first, second = round(samples * train), round(samples * (train + val))
+    if not 0 < first <= second < samples:
+        raise UserError(
+            f"{samples:,} samples are too few to draw a train split and a test from; give both, with --train and --test"
+        )
+    return first, second
 
 
 def read_split(samples: QuestionTable) -> SampleSplit:
@@ -75,12 +88,18 @@ def read_split(samples: QuestionTable) -> SampleSplit:
     There is a test; train and val may be empty.
     """
     if samples.splits is None:
-        raise UserError("the files name no split; leave it out, and 70/5/25 % are drawn")
+        raise UserError(NO_SPLIT)
     codes = _split_codes(samples)
     if not (codes == SPLIT_NAMES.index(TEST)).any():
-        named = ", ".join(map(str, samples.splits.values))
-        raise UserError(f"no sample is of the split {TEST!r}; the files name {named or 'none'}")
+        raise build_no_test_error(samples.splits.values)
     return SampleSplit(codes, made=False)
+
+
+NO_SPLIT = "the files name no split; leave it out, and 70/5/25 % are drawn"
+
+
+def build_no_test_error(names: Sequence[Any]) -> UserError:
+    return UserError(f"no sample is of the split {TEST!r}; the files name {', '.join(map(str, names)) or 'none'}")
 
 
 def default_split(samples: QuestionTable) -> str:
@@ -100,21 +119,32 @@ def remark_unsplit(samples: QuestionTable, split: SampleSplit) -> tuple[Remark, 
     if not len(rows) or samples.splits is None:
         return ()
     codes = np.unique(samples.splits.codes[rows]).tolist()
-    names = ", ".join("none is named" if c < 0 else str(samples.splits.values[c]) for c in codes)
-    examples = tuple(samples.ids[k] for k in rows[:EXAMPLES].tolist())
-    what = f"samples of a split other than train, val and test ({names})"
-    return (Remark(what, "in no set, and not counted", len(rows), examples),)
+    names = [None if c < 0 else str(samples.splits.values[c]) for c in codes]
+    return (build_unsplit_remark(names, len(rows), tuple(samples.ids[k] for k in rows[:EXAMPLES].tolist())),)
+
+
+def build_unsplit_remark(names: Sequence[str | None], count: int, examples: tuple[Id, ...]) -> Remark:
+    """Of so many samples, whose splits have these names; None: none is named."""
+    listed = ", ".join("none is named" if name is None else name for name in names)
+    what = f"samples of a split other than train, val and test ({listed})"
+    return Remark(what, "in no set, and not counted", count, examples)
 
 
 def _split_codes(samples: QuestionTable) -> npt.NDArray[np.int8]:
     """[sample] the part that its split's name means, -1 for none of them."""
     assert samples.splits is not None
+    return read_split_names(samples.splits.values)[samples.splits.codes]
+
+
+def read_split_names(names: Sequence[Any]) -> npt.NDArray[np.int8]:
+    """[name] the part that it means, -1 for none of them; one -1 more at the end."""
     part = {called: k for k, name in enumerate(SPLIT_NAMES) for called in _SPLIT_ALIASES[name]}
-    table = np.array([part.get(str(v).lower(), -1) for v in samples.splits.values] + [-1], np.int8)
-    return table[samples.splits.codes]
+    return np.array([part.get(str(v).lower(), -1) for v in names] + [-1], np.int8)
 
 
-AUDIT_VERSION = 2  # raise it when the same samples and settings give other sets; 1 knew `pairs` "any" alone
+# Raise it when the same samples and settings give other sets. 1 knew `pairs` "any" alone; up to 2, a split was drawn by
+# one permutation of all samples, not by a key of each.
+AUDIT_VERSION = 3
 SET_FACT = "set:"  # begins the fact of a run's row that says that it is in a recipe's set: set:gqa_ood/tail
 STATISTICS_SOURCES = ("all", "train")
 SPLIT_SOURCES = ("drawn", "given", "auto")
@@ -135,6 +165,16 @@ class AuditSettings:
     shares: tuple[float, float] = SPLIT_SHARES
 
 
+@dataclass(frozen=True, slots=True)
+class SetRule:
+    """Which samples are in a set: those of a split, or of these the head or tail of a shortcut."""
+
+    name: str  # "IID-Test", "OOD-Test/QT+KW", …
+    split: str
+    shortcut: str = ""
+    part: int = BALANCED  # HEAD or TAIL
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ShortcutAudit:
     """All that was found. The mappings are by shortcut, in the order of Table 1, without the missing ones."""
@@ -152,6 +192,20 @@ class ShortcutAudit:
     ties: Mapping[str, int] = field(default_factory=dict)  # the same way: samples where the alphabet decides
 
 
+def check_settings(settings: AuditSettings) -> None:
+    """Refuse what no audit can be made with, whatever the samples."""
+    if settings.statistics not in STATISTICS_SOURCES:
+        raise unknown("statistics", settings.statistics, STATISTICS_SOURCES)
+    if settings.split not in SPLIT_SOURCES:
+        raise unknown("split", settings.split, SPLIT_SOURCES)
+    check_readings(settings.types, settings.pairs, settings.type_words)
+    none = measure_pairs(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
+    mark_pairs(none, find_imbalanced(none, settings.imbalanced), settings.rare)
+
+
+NO_TRAIN = "there is no train split to count words and objects in; omit --statistics train"
+
+
 def audit_shortcuts(
     samples: QuestionTable, settings: AuditSettings | None = None, split: SampleSplit | None = None
 ) -> ShortcutAudit:
@@ -160,10 +214,7 @@ def audit_shortcuts(
     Heads and tails of train, val and test are each by the counts of their own samples.
     """
     chosen = settings or AuditSettings()
-    if chosen.statistics not in STATISTICS_SOURCES:
-        raise unknown("statistics", chosen.statistics, STATISTICS_SOURCES)
-    if chosen.split not in SPLIT_SOURCES:
-        raise unknown("split", chosen.split, SPLIT_SOURCES)
+    check_settings(chosen)
     if chosen.split == "auto":
         chosen = replace(chosen, split=default_split(samples))
     if split is None:
@@ -172,7 +223,7 @@ def audit_shortcuts(
     counted = None if (split.codes >= 0).all() else split.codes >= 0
     if chosen.statistics == TRAIN:
         if not len(split.rows(TRAIN)):
-            raise UserError("there is no train split to count words and objects in; omit --statistics train")
+            raise UserError(NO_TRAIN)
         counted = np.zeros(len(samples), bool)
         counted[split.rows(TRAIN)] = True
     concepts = label_concepts(samples, chosen.types, counted, chosen.pairs, chosen.type_words)

@@ -34,7 +34,7 @@ from ..records import content_id
 from ..result import RunRecords
 from .audit import AUDIT_SPLIT, AUDIT_VERSION, SET_FACT, SPLIT_NAMES, TEST, ShortcutAudit
 from .audit_statistics import PART_NAMES
-from .concepts import ANY, CONCEPT_JOIN, NO_CONCEPT, OUT, SHORTCUTS
+from .concepts import ANY, CONCEPT_JOIN, NO_CONCEPT, OUT, SHORTCUTS, Codes
 
 TRAIN_FOLDER, VAL_FOLDER, TEST_FOLDER = "Training", "Val", "IID-Test"
 OOD_TEST_FOLDER, OOD_VAL_FOLDER, HEAD_FOLDER = "OOD-Test", "OOD-Val", "Head"  # each with a folder a shortcut
@@ -121,6 +121,8 @@ def _complete_annotation(samples: QuestionTable, k: int, row: dict[str, Any]) ->
     """Answers that are no list of VQA's are written as one; where only one answer is known it is empty."""
     kind = samples.types[k] if samples.types is not None else None
     listed = row.get("answers")
+    if samples.annotators is not None and samples.annotators[k] is not None:
+        listed = json.loads(samples.annotators[k])
     if not is_answer_list(listed):
         listed = [{"answer": one, "answer_id": n} for n, one in enumerate(parse_answer_list(listed), 1)]
     if not isinstance(row.get("answer_type", ""), str):
@@ -132,6 +134,7 @@ def _complete_annotation(samples: QuestionTable, k: int, row: dict[str, Any]) ->
 AUDIT_FILE, MARKS_FILE, REPORT_FILE = "audit.json", "marks.parquet", "report.html"
 SET_FOLDERS = (TRAIN_FOLDER, VAL_FOLDER, TEST_FOLDER, OOD_TEST_FOLDER, OOD_VAL_FOLDER, HEAD_FOLDER, "Proportion")
 STAGING_FOLDER = ".audit.partial"
+SPOOL_FOLDER = ".audit.stream"  # what an audit that streams has counted so far
 DATASET_MANIFEST = "manifest.json"  # of a dataset of ours
 
 
@@ -245,11 +248,12 @@ def stage_audit(out: Path, set_folders: Sequence[str] = SET_FOLDERS) -> Iterator
         for name in sorted(files, key=lambda name: name == AUDIT_FILE):
             folder.move(f"{STAGING_FOLDER}/{name}", name)
         folder.remove_tree(STAGING_FOLDER)
+        folder.remove_tree(SPOOL_FOLDER)
 
 
 def has_audit_traces(folder: Path) -> bool:
     """Whether an audit was begun there, whole or not."""
-    return any((folder / name).exists() for name in (AUDIT_FILE, MARKS_FILE, STAGING_FOLDER))
+    return any((folder / name).exists() for name in (AUDIT_FILE, MARKS_FILE, STAGING_FOLDER, SPOOL_FOLDER))
 
 
 def _remove_audit_files(folder: Folder, set_folders: Sequence[str]) -> None:
@@ -278,35 +282,65 @@ def write_marks(audit: ShortcutAudit, folder: Path, recipes: Mapping[str, Sequen
     (`set:gqa_ood/tail`): yes or no.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    columns: dict[str, Any] = {
-        ID_COLUMN: pa.array(map(str, audit.samples.ids), pa.string(), size=len(audit.samples)),
-        SPLIT_COLUMN: _build_dictionary(audit.split.codes.astype(np.int32), pa.array(SPLIT_NAMES)),
-    }
+    parts: dict[str, Any] = {}
+    concepts: dict[str, Any] = {}
     for shortcut, labels in audit.labels.items():
-        part = np.zeros(len(audit.samples), np.int32)
+        parts[shortcut] = np.zeros(len(audit.samples), np.int32)
         for groups in (audit.train[shortcut], audit.val[shortcut], audit.test[shortcut]):
-            part[groups.rows] = groups.part
-        columns[shortcut] = _build_dictionary(part - 1, pa.array(PART_NAMES[1:]))
-        words = []  # what `ConceptLabels.name` says of every concept, at once
-        for vocabulary, codes in zip(labels.words, labels.parts.T, strict=True):
-            at = np.where(codes < 0, len(vocabulary), codes)
-            words.append(pa.array((*vocabulary, NO_CONCEPT), pa.string()).take(pa.array(at)))
-        named = pc.binary_join_element_wise(*words, CONCEPT_JOIN).dictionary_encode()  # two may have one name
-        table = np.append(named.indices.to_numpy(zero_copy_only=False), -1).astype(np.int32)
-        columns[f"{shortcut} concept"] = _build_dictionary(table[labels.codes], named.dictionary)
+            parts[shortcut][groups.rows] = groups.part
+        names = name_concepts([pa.array(words, pa.string()) for words in labels.words], labels.parts)
+        concepts[shortcut] = labels.codes, names
     tested = audit.split.codes == SPLIT_NAMES.index(TEST)
-    for recipe, sets in (recipes or {}).items():
-        for one in sets:
+    sets = {}
+    for recipe, listed in (recipes or {}).items():
+        for one in listed:
             if tested[one.rows].all():
-                inside = np.zeros(len(audit.samples), bool)
+                sets[f"{recipe}/{one.name}"] = inside = np.zeros(len(audit.samples), bool)
                 inside[one.rows] = True
-                columns[f"{SET_FACT}{recipe}/{one.name}"] = pa.array(inside)
+    ids = pa.array(map(str, audit.samples.ids), pa.string(), size=len(audit.samples))
     buffer = BytesIO()
-    pq.write_table(pa.table(columns), buffer, compression="zstd")
+    pq.write_table(build_marks(ids, audit.split.codes, parts, concepts, sets), buffer, compression="zstd")
     open_folder(folder).write_whole(MARKS_FILE, buffer.getbuffer())
+
+
+ConceptNames = tuple[Any, Any]  # [concept + 1] the number of its name, -1 for no concept; the names
+
+
+def name_concepts(words: Sequence[Any], parts: Codes) -> ConceptNames:
+    """What `ConceptLabels.name` says of every concept, at once; `words` are Arrow arrays, one for each part."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    spelled = []
+    for vocabulary, codes in zip(words, parts.T, strict=True):
+        at = np.where(codes < 0, len(vocabulary), codes)
+        listed = pa.concat_arrays([vocabulary, pa.array([NO_CONCEPT], vocabulary.type)])
+        spelled.append(listed.take(pa.array(at)))
+    named = pc.binary_join_element_wise(*spelled, CONCEPT_JOIN).dictionary_encode()  # two may have one name
+    return np.append(named.indices.to_numpy(zero_copy_only=False), -1).astype(np.int32), named.dictionary
+
+
+def build_marks(
+    ids: Any,
+    split: Any,
+    parts: Mapping[str, Any],
+    concepts: Mapping[str, tuple[Any, ConceptNames]],
+    sets: Mapping[str, Any],
+) -> Any:
+    """The marks of some samples: [sample] the split's number, part and concept by shortcut, and whether in each set."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {
+        ID_COLUMN: ids,
+        SPLIT_COLUMN: _build_dictionary(np.asarray(split, np.int32), pa.array(SPLIT_NAMES)),
+    }
+    for shortcut, part in parts.items():
+        columns[shortcut] = _build_dictionary(np.asarray(part, np.int32) - 1, pa.array(PART_NAMES[1:]))
+        codes, (table, names) = concepts[shortcut]
+        columns[f"{shortcut} concept"] = _build_dictionary(table[codes], names)
+    return pa.table(columns | {f"{SET_FACT}{name}": pa.array(inside) for name, inside in sets.items()})
 
 
 def add_marks(records: RunRecords, folder: Path) -> RunRecords:

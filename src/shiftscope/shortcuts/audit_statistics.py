@@ -1,12 +1,15 @@
 """The figures of an audit: Table 1, the matrices of Figure 5, answer distributions of Figures 4, 8, 10."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..question_table import Rows
-from .audit import ShortcutAudit
+from ..question_table import Remark, Rows
+from .audit import AuditSettings, ShortcutAudit
+from .concepts import UnseenPairs
 from .groups import BALANCED, TAIL, AnswerGroups
 
 PART_NAMES = ("", "head", "tail")  # what groups.BALANCED, HEAD and TAIL are called, in their order
@@ -65,6 +68,37 @@ class AnswerDistribution:
     parts: tuple[str, ...]  # [answer] "head", "tail", or "" where the test's group is balanced or lacks it
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AuditFigures:
+    """All figures of an audit, however it was made."""
+
+    source: str
+    samples: int
+    images: int
+    answers: int
+    split: Mapping[str, int]  # samples of train, val and test
+    drawn: bool  # the split was
+    types: str
+    settings: AuditSettings
+    remarks: tuple[Remark, ...]
+    missing: tuple[tuple[str, str], ...]
+    unseen: Mapping[str, UnseenPairs]
+    ties: Mapping[str, int]
+    shortcuts: tuple[ShortcutStatistics, ...]
+    jaccard: ShortcutMatrix
+    coincidence: ShortcutMatrix
+
+
+def summarize_audit(audit: ShortcutAudit) -> AuditFigures:
+    samples = audit.samples
+    sizes = len(samples), len(samples.images.values), len(samples.answers.values)
+    return AuditFigures(
+        samples.source, *sizes, audit.split.counts(), audit.split.made, audit.types, audit.settings, samples.remarks,
+        audit.missing, audit.unseen, audit.ties, compute_audit_statistics(audit), jaccard_overlap(audit),
+        ood_overlap(audit),
+    )  # fmt: skip
+
+
 def compute_audit_statistics(audit: ShortcutAudit) -> tuple[ShortcutStatistics, ...]:
     """Table 1, one line a shortcut."""
     found = []
@@ -91,17 +125,25 @@ def compute_audit_statistics(audit: ShortcutAudit) -> tuple[ShortcutStatistics, 
 def jaccard_overlap(audit: ShortcutAudit) -> ShortcutMatrix:
     """Figure 5a: of two shortcuts' train heads together, the share that is in both; 0 if there are none."""
     inside = _build_membership(audit, [groups.head for groups in audit.train.values()])
-    both = inside @ inside.T
+    return compare_heads(tuple(audit.labels), inside @ inside.T)
+
+
+def compare_heads(names: tuple[str, ...], both: npt.NDArray[Any]) -> ShortcutMatrix:
+    """Figure 5a, from how many samples are in the heads of each two shortcuts."""
     size = np.diag(both)
     either = size[:, None] + size[None, :] - both
-    return ShortcutMatrix(tuple(audit.labels), both / np.maximum(either, 1))
+    return ShortcutMatrix(names, both / np.maximum(either, 1))
 
 
 def ood_overlap(audit: ShortcutAudit) -> ShortcutMatrix:
     """Figure 5b: `values[i, j]` is the share of shortcut j's OOD test set that is also in i's."""
     inside = _build_membership(audit, [groups.tail for groups in audit.test.values()])
-    both = inside @ inside.T
-    return ShortcutMatrix(tuple(audit.labels), both / np.maximum(np.diag(both)[None, :], 1))
+    return compare_tails(tuple(audit.labels), inside @ inside.T)
+
+
+def compare_tails(names: tuple[str, ...], both: npt.NDArray[Any]) -> ShortcutMatrix:
+    """Figure 5b, from how many samples are in the OOD test sets of each two shortcuts."""
+    return ShortcutMatrix(names, both / np.maximum(np.diag(both)[None, :], 1))
 
 
 def _build_membership(audit: ShortcutAudit, sets: list[Rows]) -> npt.NDArray[np.float64]:

@@ -20,13 +20,10 @@ the object annotations do not name is not an image without objects: its samples 
 no such group. An image with one kind of object is in a KOP group, with nothing for the second.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
-from typing import Any
-from unicodedata import normalize
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -38,47 +35,10 @@ from ..formats.vqa import SOURCE as VQA
 from ..formats.vqa import question_types as vqa_types
 from ..kernels import exact
 from ..question_table import QuestionTable, encode_column, number_keys, unique_keys
+from .tokens import TokenizedTexts, tokenize, tokenize_texts
 
-# Letters and digits of any script; an apostrophe or hyphen inside a word belongs to it (what's, t-shirt).
-_WORDS = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
-_TEXT_END = "\n"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenizedTexts:
-    """Text t reads `vocabulary[codes[at[t] : at[t + 1]]]`, in its order, repetitions included."""
-
-    vocabulary: tuple[str, ...]  # alphabetical (by code point)
-    codes: npt.NDArray[np.int32]
-    at: npt.NDArray[np.int64]  # [text + 1]
-
-
-def tokenize(text: str) -> list[str]:
-    """The words of one text, every letter and apostrophe in one spelling: `dog’s` is `dog's`."""
-    plain = text.lower() if text.isascii() else normalize("NFC", text).lower().replace("’", "'")
-    return _WORDS.findall(plain)
-
-
-def tokenize_texts(texts: Sequence[str]) -> TokenizedTexts:
-    """The words of many texts. No word reaches over a space, so what stands between spaces is read once."""
-    runs = " \n ".join([*(text.replace("\n", " ") for text in texts), ""]).split(" ")
-    runs.pop()  # what follows the last end
-    distinct = sorted(set(runs) - {_TEXT_END})
-    said = [tokenize(run) for run in distinct]
-    vocabulary = sorted(set(chain.from_iterable(said)))
-    number = {word: k for k, word in enumerate(vocabulary)}
-    listed = np.array([number[word] for one in said for word in one], np.int32)
-    length = np.array([*map(len, said), 0], np.int64)  # the last for the end of a text
-    place = {run: k for k, run in enumerate((*distinct, _TEXT_END))}
-    which = np.fromiter(map(place.__getitem__, runs), np.int32, len(runs))
-    many = length[which]
-    past = np.cumsum(many)
-    start = (np.cumsum(length) - length)[which] - (past - many)
-    codes = listed[np.repeat(start, many) + np.arange(int(many.sum()))]
-    at = np.concatenate([[0], past[which == len(distinct)]])
-    return TokenizedTexts(tuple(vocabulary), codes, at)
-
-
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 MAX_PREFIX_WORDS = 6  # words of a learned prefix
 MIN_PREFIX_SHARE = 0.002  # share of the questions that must begin with a learned prefix
 MAX_PREFIXES = 64  # learned prefixes, besides OTHER
@@ -91,14 +51,10 @@ def find_question_types(samples: QuestionTable, words: TokenizedTexts, way: str 
     Given types of VQA are completed: a sample without one gets the longest matching prefix of the 65. In any
     other dataset that gives types, a sample without one has none: -1, the concept NONE.
     """
-    if way not in ("auto", *TYPE_SOURCES):
-        raise unknown("way to find question types", way, ("auto", *TYPE_SOURCES))
-    if way == "auto":
-        way = "given" if samples.types is not None else "prefixes" if samples.source == VQA else "learned"
+    way = choose_type_source(way, samples.types is not None, samples.source)
     if way == "given":
-        if samples.types is None:
-            raise UserError("the files give no question types; take --types prefixes or --types learned")
         types = samples.types
+        assert types is not None
         if samples.source == VQA and (types.codes < 0).any():
             found = match_prefixes(words, vqa_types()[:-1]).take(samples.texts.codes).to_list()
             types = encode_column([g if g is not None else f for g, f in zip(types.to_list(), found, strict=True)])
@@ -106,6 +62,17 @@ def find_question_types(samples: QuestionTable, words: TokenizedTexts, way: str 
     asked = np.bincount(samples.texts.codes, minlength=len(samples.texts.values))  # [text] samples
     prefixes = vqa_types()[:-1] if way == "prefixes" else learn_prefixes(words, asked)
     return way, match_prefixes(words, prefixes).take(samples.texts.codes)
+
+
+def choose_type_source(way: str, given: bool, source: str) -> str:
+    """How types are found in samples of a source, of which some have one, or none."""
+    if way not in ("auto", *TYPE_SOURCES):
+        raise unknown("way to find question types", way, ("auto", *TYPE_SOURCES))
+    if way == "auto":
+        return "given" if given else "prefixes" if source == VQA else "learned"
+    if way == "given" and not given:
+        raise UserError("the files give no question types; take --types prefixes or --types learned")
+    return way
 
 
 def match_prefixes(words: TokenizedTexts, prefixes: Sequence[str]) -> Column:
@@ -143,8 +110,6 @@ def learn_prefixes(words: TokenizedTexts, asked: npt.NDArray[np.int64]) -> tuple
     return tuple(" ".join(words.vocabulary[w] for w in prefix) for _, prefix in found[:MAX_PREFIXES])
 
 
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
 NO_CONCEPT = "none"  # how a part is named where the sample has nothing for it
 CONCEPT_JOIN = " + "
 
@@ -236,21 +201,51 @@ def build_bags(bag: Ints, member: Ints, bags: int, of: Ints) -> ConceptBags:
     return ConceptBags((key % width).astype(np.int32), at, of)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberPairs:
+    """Every sample with every member of its bag, by sample and then by member, and the (member, answer) pairs."""
+
+    sample: Ints
+    member: Codes
+    pair: Ints  # place among `keys`
+    keys: Ints  # [pair] member × width + answer, ascending
+    counts: Ints  # [pair] f(w, a)
+    width: int  # above every answer's number
+
+    def count_members(self) -> Ints:
+        """[member] f(w)."""
+        return np.bincount(self.keys // self.width, weights=self.counts).astype(np.int64)
+
+
 def rank_by_information(bags: ConceptBags, answers: Codes, counted: npt.NDArray[np.bool_] | None = None) -> KeyConcepts:
     """The best two of each sample; f counts all samples, or those marked in `counted`."""
+    pairs = pair_members(bags, answers, int(answers.max(initial=0)) + 1, counted)
+    return rank_members(pairs, pairs.counts, pairs.count_members(), len(answers))
+
+
+def pair_members(
+    bags: ConceptBags, answers: Codes, width: int, counted: npt.NDArray[np.bool_] | None = None
+) -> MemberPairs:
+    """What samples have, with their answers; a pair that no counted sample has is there with the count 0."""
     inside = np.flatnonzero(bags.of >= 0)
     mine = bags.of[inside]
     which, member = gather_slices(bags.codes, bags.at[mine], bags.at[mine + 1])
-    sample = inside[which]  # each with every member of its bag, by sample and then by member
-    width = int(answers.max(initial=0)) + 1
-    pairs, pair, together = number_keys(member.astype(np.int64) * width + answers[sample])
-    here: Any = slice(None) if counted is None else counted[sample]
-    together = together if counted is None else np.bincount(pair[here], minlength=len(pairs)).astype(np.int64)
-    alone = np.bincount(member[here], minlength=int(member.max(initial=-1)) + 1).astype(np.int64)
-    first, second, tied = _pick_best_two(sample, member, together[pair], alone[member], len(answers))
+    sample = inside[which]
+    keys, pair, counts = number_keys(member.astype(np.int64) * width + answers[sample])
+    if counted is not None:
+        counts = np.bincount(pair[counted[sample]], minlength=len(keys)).astype(np.int64)
+    return MemberPairs(sample, member, pair, keys, counts, width)
+
+
+def rank_members(pairs: MemberPairs, together: Ints, alone: Ints, samples: int) -> KeyConcepts:
+    """The best two of each sample by f(w, a) of each pair, `together`, and f(w) of each member, `alone`."""
+    sample, member, pair = pairs.sample, pairs.member, pairs.pair
+    first, second, tied = _pick_best_two(sample, member, together[pair], alone[member], samples)
     never = together == 0
-    seen = np.bincount(sample, weights=~never[pair], minlength=len(answers))
-    total = np.bincount(sample, minlength=len(answers))
+    if not never.any():
+        return KeyConcepts(first, second, UnseenPairs(0, 0, 0), int(tied.sum()))
+    seen = np.bincount(sample, weights=~never[pair], minlength=samples)
+    total = np.bincount(sample, minlength=samples)
     blind = int(((seen == 0) & (total > 0)).sum())
     unseen = UnseenPairs(int(never.sum()), int((seen < total).sum()), blind)
     return KeyConcepts(first, second, unseen, int(tied.sum()))
@@ -319,6 +314,16 @@ class ShortcutConcepts:
     objects: KeyConcepts | None
 
 
+def check_readings(types: str, pairs: str, type_words: str) -> None:
+    """Refuse what is no way to find question types, or no reading of pairs or of a type's words."""
+    if types not in ("auto", *TYPE_SOURCES):
+        raise unknown("way to find question types", types, ("auto", *TYPE_SOURCES))
+    if pairs not in PAIR_READINGS:
+        raise unknown("reading of keyword pairs", pairs, PAIR_READINGS)
+    if type_words not in TYPE_WORD_READINGS:
+        raise unknown("reading of a type's words", type_words, TYPE_WORD_READINGS)
+
+
 def label_concepts(
     samples: QuestionTable,
     types: str = "auto",
@@ -327,10 +332,7 @@ def label_concepts(
     type_words: str = OUT,
 ) -> ShortcutConcepts:
     """Every sample's concepts; f and K of eq. 6 count all samples, or those marked in `counted`."""
-    if pairs not in PAIR_READINGS:
-        raise unknown("reading of keyword pairs", pairs, PAIR_READINGS)
-    if type_words not in TYPE_WORD_READINGS:
-        raise unknown("reading of a type's words", type_words, TYPE_WORD_READINGS)
+    check_readings(types, pairs, type_words)
     words = tokenize_texts(samples.texts.values)
     way, typed = find_question_types(samples, words, types)
     bags = build_word_bags(samples, words, typed, type_words == IN)
@@ -370,28 +372,45 @@ def build_word_bags(samples: QuestionTable, words: TokenizedTexts, types: Column
     text, kind = distinct // kinds, distinct % kinds - 1
     start, end = words.at[text], words.at[text + 1]
     if not whole:
-        start = start + _count_prefix_words(words, types.values, kind, start, end, asked_by)
+        length = match_type_words(words, types.values, kind, start, end)
+        asked, begun = count_type_words(kind, length, asked_by, len(types.values))
+        start = start + skip_type_words(kind, length, find_prefix_types(types.values, asked, begun))
     bag, member = gather_slices(words.codes, start, end)
     return build_bags(bag, member.astype(np.int64), len(distinct), of)
 
 
-def _count_prefix_words(
-    words: TokenizedTexts, types: tuple[str, ...], kind: Ints, start: Ints, end: Ints, asked: Ints
-) -> Ints:
-    """How many words at the beginning of each text, which so many samples ask, are its type's: all or 0."""
-    found, prefixes = np.zeros(len(kind), np.int64), vqa_types()[:-1]
+def match_type_words(words: TokenizedTexts, types: Sequence[str], kind: Ints, start: Ints, end: Ints) -> Ints:
+    """How many words at the beginning of each text are its type's; -1 where it does not begin with them."""
+    length = np.full(len(kind), -1, np.int64)
     number = {word: k for k, word in enumerate(words.vocabulary)}
     order = np.argsort(kind, kind="stable")
     bounds = np.searchsorted(kind[order], np.arange(len(types) + 1))
     for k, name in enumerate(types):
-        mine = order[bounds[k] : bounds[k + 1]]
-        total, prefix = int(asked[mine].sum()), tokenize(name)
+        mine, prefix = order[bounds[k] : bounds[k + 1]], tokenize(name)
         mine = mine[end[mine] - start[mine] >= len(prefix)]
         for place, word in enumerate(prefix):
             mine = mine[words.codes[start[mine] + place] == number.get(word, -1)]
-        if name in prefixes or 100 * int(asked[mine].sum()) >= PREFIX_PERCENT * total:
-            found[mine] = len(prefix)
-    return found
+        length[mine] = len(prefix)
+    return length
+
+
+def count_type_words(kind: Ints, length: Ints, asked: Ints, types: int) -> tuple[Ints, Ints]:
+    """[type] how many samples ask its texts, and how many of these begin with it; `asked` counts each text."""
+    typed, begins = kind >= 0, length >= 0
+    total = np.bincount(kind[typed], weights=asked[typed], minlength=types).astype(np.int64)
+    begun = np.bincount(kind[typed & begins], weights=asked[typed & begins], minlength=types).astype(np.int64)
+    return total, begun
+
+
+def find_prefix_types(types: Sequence[str], asked: Ints, begun: Ints) -> npt.NDArray[np.bool_]:
+    """[type] whether its words are how its questions begin, by how many do."""
+    own = np.isin(np.array(types, object), vqa_types()[:-1]) if len(types) else np.zeros(0, bool)
+    return own | (100 * begun >= PREFIX_PERCENT * asked)
+
+
+def skip_type_words(kind: Ints, length: Ints, prefix: npt.NDArray[np.bool_]) -> Ints:
+    """[text] how many words of it are no candidates for keywords."""
+    return np.where(np.append(prefix, False)[kind] & (length > 0), length, 0)
 
 
 def has_object_annotations(samples: QuestionTable) -> npt.NDArray[np.bool_]:

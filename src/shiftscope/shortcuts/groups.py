@@ -55,19 +55,21 @@ class AnswerGroups:
 
     def imbalance_degree(self) -> float:
         """Eq. 8: the mean of ê weighted by the groups' sizes; lower is more imbalanced."""
-        total = self.sample_count
-        return float((self.entropy * self.size).sum() / total) if total else 1.0
+        return average_entropy(self.entropy, self.size)
+
+
+def average_entropy(entropy: npt.NDArray[np.float64], size: Ints) -> float:
+    """Eq. 8: the mean of ê weighted by the groups' sizes; 1 without any."""
+    total = int(size.sum())
+    return float((entropy * size).sum() / total) if total else 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupAnswerCounts:
+class PairFigures:
     """How often each group has each answer: the pairs that occur, by group and then by answer."""
 
-    labels: ConceptLabels
-    rows: Rows
     group: Ints  # [pair] concept
     count: Ints  # [pair] samples
-    pair: Ints  # [row of `rows`]; -1 without a concept
     size: Ints  # [concept]
     classes: Ints  # [concept]
     entropy: npt.NDArray[np.float64]  # [concept]
@@ -78,6 +80,16 @@ class GroupAnswerCounts:
         return [tuple(sorted(self.count[a:b].tolist())) for a, b in zip(first, last, strict=True)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupAnswerCounts:
+    """The answers of the groups of some samples, and which of these pairs each sample is."""
+
+    labels: ConceptLabels
+    rows: Rows
+    pair: Ints  # [row of `rows`]; -1 without a concept
+    pairs: PairFigures
+
+
 def count_answers(labels: ConceptLabels, answers: Codes, rows: Rows) -> GroupAnswerCounts:
     """The answers of the given samples in each group, and how even they are (eq. 7 over log M)."""
     width = int(answers.max(initial=0)) + 1
@@ -85,15 +97,19 @@ def count_answers(labels: ConceptLabels, answers: Codes, rows: Rows) -> GroupAns
     inside = labels.codes[rows] >= 0
     pair = np.full(len(rows), -1, np.int64)
     pairs, pair[inside], counts = number_keys(key[inside])
-    group = pairs // width
-    size = np.bincount(group, weights=counts, minlength=len(labels)).astype(np.int64)
-    classes = np.bincount(group, minlength=len(labels))
-    uneven = np.bincount(group, weights=counts * np.log(counts), minlength=len(labels))
+    return GroupAnswerCounts(labels, rows, pair, measure_pairs(pairs // width, counts, len(labels)))
+
+
+def measure_pairs(group: Ints, count: Ints, groups: int) -> PairFigures:
+    """The figures of so many groups, from the pairs of group and answer that occur, by group and then by answer."""
+    size = np.bincount(group, weights=count, minlength=groups).astype(np.int64)
+    classes = np.bincount(group, minlength=groups)
+    uneven = np.bincount(group, weights=count * np.log(count), minlength=groups)
     several = classes > 1
-    entropy = np.ones(len(labels))
+    entropy = np.ones(groups)
     total = size[several]
     entropy[several] = (np.log(total) - uneven[several] / total) / np.log(classes[several])
-    return GroupAnswerCounts(labels, rows, group, counts, pair, size, classes, entropy)
+    return PairFigures(group, count, size, classes, entropy)
 
 
 def build_groups(
@@ -101,24 +117,29 @@ def build_groups(
 ) -> AnswerGroups:
     """The groups of the given samples by the rule of VQA-VS."""
     counted = count_answers(labels, answers, rows)
-    return split_head_tail(counted, find_imbalanced(counted, imbalanced), rare)
+    return split_head_tail(counted, find_imbalanced(counted.pairs, imbalanced), rare)
 
 
 def split_head_tail(counted: GroupAnswerCounts, imbalanced: npt.NDArray[np.bool_], rare: float = RARE) -> AnswerGroups:
-    """Heads and tails of the groups marked imbalanced; counts are compared with rare × mean exactly."""
-    if not 0 < rare < 1000:
-        raise UserError(f"an answer is rare below some times the mean count: above 0, below 1000, not {rare}")
-    times = Fraction(repr(float(rare))).limit_denominator(1_000_000)  # so that 64 bits hold the products
-    group, per = counted.group, times.denominator
-    few = counted.count * counted.classes[group] * per < counted.size[group] * times.numerator
-    kind = np.where(imbalanced[group], np.where(few, TAIL, HEAD), BALANCED).astype(np.int8)
-    kind = np.append(kind, np.int8(BALANCED))  # for the samples in no group, whose pair is -1
+    """Heads and tails of the groups marked imbalanced."""
+    pairs = counted.pairs
+    kind = np.append(mark_pairs(pairs, imbalanced, rare), np.int8(BALANCED))  # the last: in no group, of pair -1
     return AnswerGroups(
-        counted.labels, counted.rows, counted.size, counted.classes, counted.entropy, imbalanced, kind[counted.pair]
+        counted.labels, counted.rows, pairs.size, pairs.classes, pairs.entropy, imbalanced, kind[counted.pair]
     )
 
 
-def find_imbalanced(counted: GroupAnswerCounts, limit: float) -> npt.NDArray[np.bool_]:
+def mark_pairs(pairs: PairFigures, imbalanced: npt.NDArray[np.bool_], rare: float) -> npt.NDArray[np.int8]:
+    """[pair] BALANCED, HEAD or TAIL; counts are compared with rare × mean exactly."""
+    if not 0 < rare < 1000:
+        raise UserError(f"an answer is rare below some times the mean count: above 0, below 1000, not {rare}")
+    times = Fraction(repr(float(rare))).limit_denominator(1_000_000)  # so that 64 bits hold the products
+    group, per = pairs.group, times.denominator
+    few = pairs.count * pairs.classes[group] * per < pairs.size[group] * times.numerator
+    return np.where(imbalanced[group], np.where(few, TAIL, HEAD), BALANCED).astype(np.int8)
+
+
+def find_imbalanced(counted: PairFigures, limit: float) -> npt.NDArray[np.bool_]:
     """Which groups have a normalised entropy below the limit; one answer only: never.
 
     Where rounding could decide, 60 digits do, so every machine decides alike; equal is not below.
@@ -154,7 +175,7 @@ def exact_entropy(counts: tuple[int, ...]) -> Decimal:
     return EXACT_CONTEXT.divide(entropy, _exact_log(len(counts)))
 
 
-def find_uneven(counted: GroupAnswerCounts) -> npt.NDArray[np.bool_]:
+def find_uneven(counted: PairFigures) -> npt.NDArray[np.bool_]:
     """Which groups GQA-OOD keeps: those whose entropy is at most the mean of all less one standard deviation.
 
     Where rounding could decide, many digits do, and equal is at most.

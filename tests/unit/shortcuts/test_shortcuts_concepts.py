@@ -25,10 +25,9 @@ from shiftscope.shortcuts.concepts import (
     learn_prefixes,
     match_prefixes,
     rank_by_information,
-    tokenize,
-    tokenize_texts,
 )
 from shiftscope.shortcuts.groups import BALANCED, HEAD, TAIL, build_groups
+from shiftscope.shortcuts.tokens import tokenize, tokenize_texts
 
 unhurried = how(deadline=None)  # the first call compiles or imports
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ...model import IMAGES, TEXT, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
 from ...picture import Picture, stack
 from ...schema import Schema
-from ...shortcuts.concepts import tokenize_texts
+from ...shortcuts.tokens import tokenize_texts
 from ...trainable import load_stage
 from ...trained_folder import MODEL_FILE, WRONG, TrainedFolder
 from .questions import AnswererConfig, type_answer

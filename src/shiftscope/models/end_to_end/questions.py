@@ -17,7 +17,7 @@ from ...errors import UserError
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
-from ...shortcuts.concepts import TokenizedTexts, tokenize_texts
+from ...shortcuts.tokens import TokenizedTexts, tokenize_texts
 
 PAD, UNKNOWN, END = 0, 1, 2  # token ids; words follow
 FIRST_WORD = 3

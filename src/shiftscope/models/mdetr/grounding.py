@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ...question import Question
 from ...scene import Scene
-from ...shortcuts.concepts import tokenize_texts
+from ...shortcuts.tokens import tokenize_texts
 from ..end_to_end.questions import AnsweredQuestions
 from ..nsvqa.labels import SceneLabels, join_labels, label_scenes
 

@@ -17,7 +17,7 @@ from shiftscope.models.end_to_end.questions import (
 )
 from shiftscope.question import Question
 from shiftscope.scene import Scene, load_schema
-from shiftscope.shortcuts.concepts import tokenize_texts
+from shiftscope.shortcuts.tokens import tokenize_texts
 from shiftscope.suites.superclevr import study
 from shiftscope.suites.superclevr.suite import SuperclevrSpec
 from shiftscope.train.data import SuiteTrainingData
