@@ -39,7 +39,7 @@ def take_passes(model, size, device="cpu"):
             silence_dropout(module)
         examples = stage.make_examples(stage.encode(world, parts, where), config, where)
         task = TrainTask(
-            *(stage.name, module, stage.loss, stage.measure, stage.choose_by, examples, examples, stage.recipe),
+            *(stage.name, module, stage.loss, stage.measure, stage.choose_by, examples, examples, stage.recipe)
         )
         with nothing_random():
             found[stage.name] = take_pass(task, accelerator, min(size, len(examples)))

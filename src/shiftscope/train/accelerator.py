@@ -28,9 +28,7 @@ def make_accelerator(device: str) -> Any:
     cpu = device == "cpu" or not torch.cuda.is_available()
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     if not cpu and here > torch.cuda.device_count():
-        raise UserError(
-            f"{here} processes need as many GPUs, and torch finds {torch.cuda.device_count()}; start fewer"
-        )
+        raise UserError(f"{here} processes need as many GPUs, and torch finds {torch.cuda.device_count()}; start fewer")
     if not cpu:
         torch.backends.cudnn.benchmark = True
         torch.set_float32_matmul_precision("high")

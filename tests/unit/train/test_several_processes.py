@@ -1,6 +1,5 @@
 """Two real processes train together, on a CPU with gloo: what they learn is what one process learns."""
 
-
 import os
 import time
 
@@ -95,8 +94,6 @@ def test_processes_do_not_start_processes(refuses, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     with refuses("a launcher has started 2 processes already; omit --processes 2"):
         refuse_nested(2)
-
-
 
 
 @pytest.mark.full
