@@ -1,4 +1,4 @@
-"""`shiftscope train` in two processes, as a user starts it, and as `accelerate launch` does; killed, and resumed."""
+"""`shiftscope train` in two processes, as a user starts it, and as torchrun does; killed, and resumed."""
 
 import json
 import os
@@ -41,13 +41,14 @@ def read_training(out):
 
 
 def test_two_processes_train_as_one_does(data, tmp_path):
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "-m", "shiftscope"]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "-m", "shiftscope"]
     started = {
         "one": command(*list_words(data, tmp_path / "one")),
         "two": command(*list_words(data, tmp_path / "two", "--processes", 2)),
         "launched": [*launch, *list_words(data, tmp_path / "launched")],
     }
     printed = {name: run(words) for name, words in started.items()}
+    # accelerate launch is torchrun on a machine with GPUs; on a CPU it starts several processes only through MPI
     assert {name: ended.returncode for name, ended in printed.items()} == dict.fromkeys(started, 0), printed
     about, rows = read_training(tmp_path / "one")
     assert about["processes"] == 1 and [row["epoch"] for row in rows] == [1, 2]
