@@ -92,7 +92,7 @@ class HuggingFaceModel:
         return responses
 
     def _cut_prompt(self, written: Any, read: Any) -> Any:
-        """Without the decoder's first token, of an encoder and a decoder; else without the prompt, if it begins with it.
+        """Without the decoder's first token, of an encoder and a decoder; else without the prompt, if that is there.
 
         Models that are given the prompt as vectors return what they wrote and nothing else.
         """
@@ -139,7 +139,7 @@ class HuggingFaceModel:
         return inputs.to(self._model.device, dtype=self._model.dtype)
 
     def _write_texts(self, batch: Sequence[Prompt]) -> tuple[list[str], dict[str, Any]]:
-        """The prompts for a processor without a chat template: by its tokenizer's, or as they are; and how to read them."""
+        """The prompts for a processor without a chat template: by its tokenizer's, or as they are; and how to read."""
         mark = str(getattr(self._processor, "image_token", "") or "")
         tokenizer = getattr(self._processor, "tokenizer", self._processor)
         if not getattr(tokenizer, "chat_template", None):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -68,14 +68,15 @@ class ReplicaPool:
         said: set[str] = set()
         left = set(self._replicas)
         while left:
-            for connection in wait(list(left)):
-                how, what = self._receive(connection)  # type: ignore[arg-type]
+            ready = wait(list(left))
+            for connection in [one for one in left if one in ready]:
+                how, what = self._receive(connection)
                 if how == SAID and what not in said:
                     said.add(what)
                     warn(what)
                 elif how == READY:
                     self.batch, self._identity = what
-                    left.discard(connection)  # type: ignore[arg-type]
+                    left.discard(connection)
 
     def close(self) -> None:
         self._held.close()
@@ -110,10 +111,10 @@ class ReplicaPool:
             ready = wait(list(busy), QUIET_SECONDS)
             if not ready:
                 yield None
-            for connection in ready:
-                _, responses = self._receive(connection)  # type: ignore[arg-type]
-                block = busy.pop(connection)  # type: ignore[arg-type]
-                free.append(connection)  # type: ignore[arg-type]
+            for connection in [one for one in busy if one in ready]:
+                _, responses = self._receive(connection)
+                block = busy.pop(connection)
+                free.append(connection)
                 now = time.perf_counter()
                 each, last = (now - last) / len(block), now
                 yield from zip(block, (replace(response, seconds=each) for response in responses), strict=True)
@@ -160,7 +161,7 @@ def place_replicas(device: str, replicas: int) -> list[str | None]:
     if replicas > count:
         raise UserError(f"{replicas} replicas cannot be spread over {count} GPUs; give fewer, or --device auto")
     cuts = [count * k // replicas for k in range(replicas + 1)]
-    return [",".join(gpus[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [",".join(gpus[a:b]) for a, b in pairwise(cuts)]
 
 
 def count_replicas(asked: int) -> int | None:

@@ -76,9 +76,8 @@ def _wait_for_all(running: dict[Connection, SpawnProcess], ended: dict[str, Any]
                 with suppress(ProcessLookupError):
                     os.kill(process.pid or 0, signal.SIGINT)
             continue
-        for connection in ready:
-            process = left.pop(connection)  # type: ignore[arg-type]
-            how, what = _hear_end(connection, process)  # type: ignore[arg-type]
+        for connection in [one for one in left if one in ready]:
+            how, what = _hear_end(connection, left.pop(connection))
             if how != DONE:
                 until = until or time.monotonic() + GRACE_SECONDS
                 ended.setdefault(how, what)

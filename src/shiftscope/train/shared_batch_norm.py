@@ -22,7 +22,7 @@ class SumOverProcesses(torch.autograd.Function):
         return whole
 
     @staticmethod
-    def backward(context: Any, slope: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(context: Any, slope: Tensor) -> Tensor:
         whole = slope.contiguous().clone()
         distributed.all_reduce(whole)
         return whole
@@ -71,7 +71,7 @@ def sum_over_processes(part: Tensor) -> Tensor:
 def share_batch_norms(module: nn.Module, device: torch.device) -> nn.Module:
     """The module with batch norms over the whole batch; its weights stay the ones they are."""
     if device.type != "cpu":
-        found: nn.Module = nn.SyncBatchNorm.convert_sync_batchnorm(module)
+        found: nn.Module = nn.SyncBatchNorm.convert_sync_batchnorm(module)  # type: ignore[no-untyped-call]
         return found
     for part in module.modules():
         if isinstance(part, _BatchNorm):
