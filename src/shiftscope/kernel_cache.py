@@ -8,6 +8,7 @@ here outlives an upgrade, a new clone and a new environment, and is loaded witho
 import fcntl
 import sys
 import time
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ import numba.core.runtime._nrt_python
 import numba.np.linalg
 
 from .files import find_cache_folder
+from .kernels import Kernel
 
 caching: Any = numba.core.caching  # most of what follows has no types there
 codegen: Any = numba.core.codegen
@@ -58,10 +60,11 @@ class KernelLocator(caching.UserWideCacheLocator):  # type: ignore[misc]
 
     def __init__(self, function: Any, file: str) -> None:
         self._py_file, self._lineno = file, function.__code__.co_firstlineno
+        self._sources = _list_sources(file, function.__globals__)
         self._cache_path = str(FOLDER / self.get_source_stamp()[:20])
 
     def get_source_stamp(self) -> str:
-        return _digest_sources(self._py_file)
+        return _digest_sources(self._sources)
 
 
 class KeptLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -194,12 +197,27 @@ def _name_runtime() -> None:
         binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
+SHARED = str(Path(__file__).with_name("kernels.py"))  # whose kernels any file may call
+
+
+def _list_sources(file: str, names: Mapping[str, Any]) -> tuple[str, ...]:
+    """The file, and those of the kernels that it takes from others, which take some from others in turn."""
+    found = {SHARED: names, file: names}
+    todo = [names]
+    while todo:
+        for kernel in (one for one in todo.pop().values() if isinstance(one, Kernel)):
+            source, own = kernel.function.__code__.co_filename, kernel.function.__globals__
+            if source not in found:
+                found[source] = own
+                todo.append(own)
+    return (SHARED, file, *sorted(found.keys() - {SHARED, file}))
+
+
 @cache
-def _digest_sources(file: str) -> str:
-    """Of the file, of the kernels that any file may call, and of what compiles them."""
+def _digest_sources(files: tuple[str, ...]) -> str:
+    """Of these files, and of what compiles them."""
     versions = f"{numba.__version__} {sys.version_info[:2]}"
-    shared = Path(__file__).with_name("kernels.py")
-    return sha256(b"".join([versions.encode(), shared.read_bytes(), Path(file).read_bytes()])).hexdigest()
+    return sha256(b"".join([versions.encode(), *(Path(file).read_bytes() for file in files)])).hexdigest()
 
 
 @cache  # once a process

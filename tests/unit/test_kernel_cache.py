@@ -70,6 +70,20 @@ def test_a_kernel_is_compiled_once_for_its_source(load, tmp_path):
     assert list((tmp_path / "kernels").iterdir()) == [new]
 
 
+def test_a_kernel_notices_changes_of_kernels_in_other_files(load, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    source = (
+        "from other_kernels import double\nfrom shiftscope.kernels import exact\n\n" + SOURCE[SOURCE.rindex("@exact") :]
+    )
+    for times, made in ((2, 4), (3, 9)):
+        (tmp_path / "other_kernels.py").write_text(SOURCE[: SOURCE.rindex("@exact")].replace("2 * x", f"{times} * x"))
+        monkeypatch.delitem(sys.modules, "other_kernels", raising=False)
+        importlib.invalidate_caches()
+        kernel = load(source).quadruple
+        assert (kernel(1), count_uses(kernel)) == (made, (0, 1))
+
+
 def test_a_kernel_that_kernels_call_is_kept_too_and_python_calls_its_own(load, tmp_path):
     load(SOURCE).quadruple(3)
     for file in tmp_path.rglob("*.nbi"):

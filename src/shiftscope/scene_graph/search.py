@@ -6,8 +6,8 @@ object. A replaced node matches only what a row of verdicts says excludes its ow
 are the same object.
 
 Candidates come from the rarest atom that an edit leaves alone; a first look at a graph says which atoms are
-missing there, and so which edits it is worth trying. Numba's cache notices changes in a kernel's own file
-only, hence one long file; its order is: dice, matching, atoms, a first look, the search.
+missing there, and so which edits it is worth trying. The order of this file is: dice, matching, atoms, a first look,
+the search.
 """
 
 from typing import Any, NamedTuple

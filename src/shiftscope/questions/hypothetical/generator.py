@@ -140,7 +140,7 @@ class OutcomeQuestioner:
 
         None is answered by the words of the action: "Remove the ball. How many balls would there be?"
         """
-        from ..clevr.search import search_outcome_questions
+        from .outcome_search import search_outcome_questions
 
         low, words = self.lowered, self.lowered.vocabulary
         most = len(jobs) * wish.questions
