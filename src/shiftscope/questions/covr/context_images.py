@@ -10,7 +10,16 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
-from ...english.nouns import OWN_PARTS, are_part_and_whole, classify_garment, is_location, is_person, is_worn
+from ...english.nouns import (
+    OWN_PARTS,
+    are_other_words,
+    are_part_and_whole,
+    classify_garment,
+    is_food,
+    is_location,
+    is_person,
+    is_worn,
+)
 from ...rng import PathDice, seed_of
 from ...scene_graph.pack import get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
@@ -23,6 +32,7 @@ from .attested import has_attribute, has_triple, is_usual
 from .fluency import ENCOMPASSING, can_be_asked, is_sayable
 from .phrases import spell_name, spell_subgraph
 from .program import CovrProgramBuilder, read_graph
+from .wording import are_told_apart
 
 MOST_IMAGES = 5
 MOST_CONTAINING = 6  # images with the subgraph that a case looks for, besides its own
@@ -33,7 +43,7 @@ ENOUGH = 3  # of these are enough for a question that wants certain nodes replac
 MOST_RANDOM = 12  # random images, where distractors are to be easy
 MOST_RIVALS = 4  # images with what a distractor holds instead
 COMPANY = "with"
-ALIKE = (OWN_PARTS.__contains__, is_worn)  # such things are compared with such: in a jacket, in a doorway
+ALIKE = (OWN_PARTS.__contains__, is_worn, is_food)  # such things are compared with such: in a jacket, in a doorway
 FAMILIES = ("color", "material", "shape", "pattern", "flavor")  # of open vocabularies: one has one's own
 
 
@@ -176,11 +186,12 @@ class SubgraphCase:
             return False
         (change,) = one.changes
         if change.kind == "relation":
-            return self.exclude_each_other(change.node, change.after)
+            both = map(self.spell_word, (change.before, change.after))
+            return are_told_apart(*both) and self.exclude_each_other(change.node, change.after)
         if change.kind != "object" or self.schema.closed:
             return True
         both = change.before, change.after
-        if not ENCOMPASSING.isdisjoint(both) or any(test(both[0]) != test(both[1]) for test in ALIKE):
+        if are_other_words(*both) or not ENCOMPASSING.isdisjoint(both) or any(test(both[0]) != test(both[1]) for test in ALIKE):
             return False
         if change.node > 0:
             if len({classify_target(name) == "ground" for name in both}) > 1:  # next to a horse, next to a road

@@ -6,6 +6,7 @@ some such thing has it: no clock is young or old.
 
 from collections.abc import Iterator
 
+from ....english.adjectives import count_colors
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase, list_families
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
@@ -26,8 +27,9 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     def fits(name: str) -> bool:
         if not case.can_be_asked(name) or not case.is_said_of(name, thing.name):
             return False
-        if list_families(case.schema, name) != list_families(case.schema, value):  # rusty or glass
-            return False
+        families = list_families(case.schema, value)
+        if list_families(case.schema, name) != families or not (families or count_colors(name) and count_colors(value)):
+            return False  # rusty or glass
         return case.is_askable(case.subgraph.replace_nodes({node: name}))
 
     def is_clear(graph: int, _: str) -> bool:

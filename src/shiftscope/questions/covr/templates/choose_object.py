@@ -11,10 +11,13 @@ from functools import partial
 
 from ....english.inflection import lower_first
 from ....english.nouns import (
+    INSTRUMENTS,
     OWN_PARTS,
+    are_other_words,
     are_part_and_whole,
     classify_garment,
     is_alive,
+    is_food,
     is_location,
     is_plural_noun,
     is_worn,
@@ -26,8 +29,8 @@ from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphBranch, Subgr
 from .. import wording
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..fluency import ENCOMPASSING, is_ground
-from ..phrases import require_predicate
+from ..fluency import BETWEEN, ENCOMPASSING, is_ground
+from ..phrases import is_mass, require_predicate
 from ..program import name_modified_relation
 
 KIND: QuestionType = "or"
@@ -38,7 +41,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     dice = case.make_dice("choose_object")
     for branch in subgraphs.split_branches(case.subgraph):
         if subgraphs.is_to_plain_thing(branch.link) and not subgraphs.is_relation_mentioned(branch.rest, branch.link):
-            if is_ground(case.spell_word(case.subgraph.name), require_predicate(case.spell_word(branch.link.relation))):
+            predicate = require_predicate(case.spell_word(branch.link.relation))
+            if is_mass(case.spell_subgraph(branch.rest)) and not case.schema.closed:  # does the snow cover
+                continue
+            if is_ground(case.spell_word(case.subgraph.name), predicate) or predicate.rest in BETWEEN:
                 continue
             yield from _propose_drafts(case, branch, branch.link.relation, dice)
     for branch in subgraphs.split_modifiers(case.subgraph):
@@ -52,9 +58,11 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
     predicate = require_predicate(case.spell_word(branch.link.relation))
 
     def fits(name: str) -> bool:
-        if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
+        if are_other_words(own, name) or are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
             return False
         if (own in OWN_PARTS, is_alive(own)) != (name in OWN_PARTS, is_alive(name)):  # holding a frisbee or hands
+            return False
+        if not case.schema.closed and is_food(own) != is_food(name):  # holding food or a racket
             return False
         if not branch.link.modifiers and (is_worn(own), is_plural_noun(own)) != (is_worn(name), is_plural_noun(name)):
             return False  # in a jacket or in an office, on skateboards or on a bike
@@ -62,6 +70,8 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
             return False  # in a jacket or a dress
         if len({classify_target(one) == "ground" for one in (own, name)}) > 1 and predicate.is_place:
             return False  # on a skateboard or on a street, on the side of a building or a road
+        if predicate.rest == "playing" and (own in INSTRUMENTS) != (name in INSTRUMENTS):  # the piano or tennis
+            return False
         if not ENCOMPASSING.isdisjoint((own, name)):  # in the water or in a zoo
             return False
         if predicate.rest in ("in", "inside") and is_location(own) != is_location(name):
