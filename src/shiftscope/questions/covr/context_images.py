@@ -29,7 +29,7 @@ from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
 from .ambiguity import CountAmbiguity
 from .attested import has_attribute, has_triple, is_usual
-from .fluency import ENCOMPASSING, can_be_asked, is_sayable
+from .fluency import ENCOMPASSING, can_be_asked, is_everyday, is_sayable
 from .phrases import spell_name, spell_subgraph
 from .program import CovrProgramBuilder, read_graph
 from .wording import are_told_apart
@@ -178,7 +178,8 @@ class SubgraphCase:
         return RivalSubgraph(found.subgraph, self._note_images(graphs, found.distance))
 
     def _is_rival(self, one: Distractor) -> bool:
-        return self._is_comparable(one) and self.is_askable(one.subgraph)
+        told = all(map(is_everyday, self.subgraph.relations)) and not self.subgraph.attribute  # men wearing a shirt
+        return not (told and self.subgraph.relations) and self._is_comparable(one) and self.is_askable(one.subgraph)
 
     def _is_comparable(self, one: Distractor) -> bool:
         """Whether one would compare the two, which differ in one word: not arms on a table with bottles on a table."""

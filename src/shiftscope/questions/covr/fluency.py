@@ -43,6 +43,8 @@ NEVER_ASKED = word_set("nouns", "never asked")
 DEFAULT_PLACES = {kind: frozenset(places) for kind, places in word_table("nouns", "default places").items()}
 MEASURES = word_set("adjectives", "measures")
 OF_HAIR = word_set("adjectives", "of hair")
+SHIRTLESS = word_set("nouns", "seen without a shirt")
+GEAR = {game: frozenset(held) for game, held in word_table("relations", "gear").items()}
 EVERYDAY = word_set("nouns", "everyday garments")
 EATEN = word_set("nouns", "eaten animals")
 SAYS_NOTHING = pair_words("relations", "says nothing")
@@ -93,8 +95,8 @@ def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
         return False
     if not all(_is_link_fluent(thing, link, (*above, thing.name)) for link in thing.relations):
         return False
-    if names and names != ["shirt"] and all(map(is_everyday, thing.relations)):  # some do go without a shirt
-        return False
+    if names and all(map(is_everyday, thing.relations)):  # some do go without a shirt
+        return names == ["shirt"] and thing.name in SHIRTLESS
     return len(names) < 2 or _go_together(order_links(thing.relations))
 
 
@@ -107,9 +109,19 @@ def _go_together(links: Sequence[SubgraphLink]) -> bool:
         return False
     if not are_alike(links):
         doing = [head for link in links if (head := get_predicate(link).rest.partition(" ")[0]).endswith("ing")]
-        return len(set(doing)) == len(doing)
+        return len(set(doing)) == len(doing) and not _is_gear_told(links)
+    if get_predicate(links[0]).rest == "wearing" and nouns.classify_garment(links[0].thing.name):
+        if len({nouns.classify_garment(link.thing.name) for link in links}) == 1:  # a shirt and a t-shirt
+            return False
     first, last = (link.thing for link in links)
     return not first.attribute or bool(last.attribute) or nouns.grammatical_number(last.name) == "one"
+
+
+def _is_gear_told(links: Sequence[SubgraphLink]) -> bool:
+    """Whether one plays a game and holds what everyone holds who plays it."""
+    played = next((link.thing.name for link in links if get_predicate(link).rest == "playing"), "")
+    held = GEAR.get(played) or GEAR.get(played.rpartition(" ")[2], frozenset())
+    return any(link.thing.name in held for link in links)
 
 
 def _is_support(link: SubgraphLink) -> bool:
@@ -163,10 +175,9 @@ def _is_always_at(name: str, place: str) -> bool:
 @lru_cache(maxsize=16384)
 def _has_always(whole: str, part: str) -> bool:
     """Whether everything of this name has such a part."""
-    if any(part in parts and nouns.is_kind(whole, kind) for kind, parts in EVERY_ONE_HAS.items()):
-        return True
-    last = whole.rpartition(" ")[2]  # a park bench has a seat
-    return any(part in parts and (nouns.is_kind(whole, k) or nouns.is_kind(last, k)) for k, parts in EACH_HAS.items())
+    last, heads = whole.rpartition(" ")[2], {part, part.rpartition(" ")[2]}  # a park bench has a seat, a car a front window
+    tables = (*EACH_HAS.items(), *EVERY_ONE_HAS.items())
+    return any(heads & parts and (nouns.is_kind(whole, k) or nouns.is_kind(last, k)) for k, parts in tables)
 
 
 def _is_feature(thing: ObjectNode, target: ObjectNode) -> bool:
@@ -250,8 +261,9 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     numbers = nouns.grammatical_number(thing.name), nouns.grammatical_number(target.name)
     if predicate.rest == "in" and numbers == ("mass", "several"):
         return False  # the grass that is in fields
-    if numbers[0] == "mass" and predicate.rest in BENEATH:
-        return False  # the water that is under a bird
+    if predicate.rest in BENEATH and (numbers[0] == "mass" or (predicate.rest != "behind" and not alive)):
+        if numbers[0] == "mass" or nouns.is_alive(target.name):  # the water behind a bird, the couch under a woman
+            return False
     ridden = nouns.is_animal(target.name) or nouns.is_kind(target.name, "vehicle")
     if numbers == ("one", "several") and ridden and predicate.rest in (*MOUNTED, *RIDDEN):
         return False  # a person that is on horses

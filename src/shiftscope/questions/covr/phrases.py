@@ -118,7 +118,7 @@ def build_object(thing: ObjectNode, predicate: RelationPredicate, subject: str) 
         return f"the {words}"
     if bare and thing.name in nouns.THE_AFTER and (predicate.is_place or predicate.rest.endswith(ALONG)):
         return f"the {words}"
-    if bare and predicate.is_spatial and _takes_the(thing.name):  # in the bushes, under the food
+    if bare and (predicate.is_spatial or predicate.rest.endswith(ALONG)) and _takes_the(thing.name):  # in the bushes
         return f"the {words}"
     if bare and thing.name in FACED and predicate.rest.endswith(TOWARDS):  # looking at the camera
         return f"the {words}"

@@ -129,7 +129,9 @@ def are_told_apart(one: str, other: str) -> bool:
     (doing, place), (doing_too, other_place) = _split_predicate(first), _split_predicate(second)
     if not BOTH_AT_ONCE.isdisjoint(((doing, doing_too), (doing_too, doing))):
         return False
-    return NO_ALTERNATIVES.isdisjoint((doing, place, doing_too, other_place))
+    if "eating" in (doing, doing_too) and place != other_place:  # running on the grass or eating it
+        return False
+    return {place, other_place} != {"in", "on"} and NO_ALTERNATIVES.isdisjoint((doing, place, doing_too, other_place))
 
 
 def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
@@ -149,9 +151,7 @@ def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     if {doing, doing_too} == {"sitting", "lying"} and not is_person(subject):  # as cows do
         return False
     places = {place, other_place}
-    if "eating" in (doing, doing_too) and len(places) > 1:  # running on the grass or eating it
-        return False
-    if (places & UNDER and places & FACING) or places == {"in", "on"}:  # a desk under a window is in front of it
+    if places & UNDER and places & FACING:  # a desk under a window is in front of it
         return False
     if not are_told_apart(link.relation, other) or (place == other_place and not (doing and doing_too)):
         return False

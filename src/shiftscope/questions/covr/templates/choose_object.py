@@ -16,9 +16,11 @@ from ....english.nouns import (
     are_other_words,
     are_part_and_whole,
     classify_garment,
+    grammatical_number,
     is_alive,
     is_food,
     is_location,
+    is_person,
     is_plural_noun,
     is_worn,
 )
@@ -62,6 +64,10 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
             return False
         if (own in OWN_PARTS, is_alive(own)) != (name in OWN_PARTS, is_alive(name)):  # holding a frisbee or hands
             return False
+        if is_person(own) != is_person(name):  # standing next to an elephant or a man
+            return False
+        if not predicate.is_place and len({grammatical_number(one) == "mass" for one in (own, name)}) > 1:
+            return False  # holding paper or a bat
         if not case.schema.closed and is_food(own) != is_food(name):  # holding food or a racket
             return False
         if not branch.link.modifiers and (is_worn(own), is_plural_noun(own)) != (is_worn(name), is_plural_noun(name)):
@@ -74,7 +80,7 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
             return False
         if not ENCOMPASSING.isdisjoint((own, name)):  # in the water or in a zoo
             return False
-        if predicate.rest in ("in", "inside") and is_location(own) != is_location(name):
+        if predicate.rest.rpartition(" ")[2] in ("in", "inside") and is_location(own) != is_location(name):
             return False  # in a flower pot or a bathroom
         if not branch.link.modifiers and not case.is_seen(thing.name, branch.link.relation, name):
             return False  # fog on mountains or on a wall

@@ -11,6 +11,7 @@ from functools import partial
 from ....english.inflection import plural
 from ....english.nouns import is_location, is_person, is_thing, is_worn
 from ....english.relations import RelationPredicate
+from ....english.word_lists import word_set
 from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
@@ -21,6 +22,7 @@ from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phras
 
 KIND: QuestionType = "open"
 LEAST_NODES = 3
+SWITCHED_ON = word_set("nouns", "switched on")
 HAVING = ("have", "has")
 WITHIN = ("in", "inside")
 
@@ -37,7 +39,9 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
             continue
         if is_mass(spelled) and not case.schema.closed:  # what does the snow cover
             continue
-        if predicate.write_reduced() in ("on", *WITHIN) and is_person(spelled.name):  # what is he on
+        if predicate.write_reduced() in ("on", "on top of", *WITHIN) and is_person(spelled.name):  # what is he on
+            continue
+        if predicate.write_reduced() == "on" and spelled.name in SWITCHED_ON:
             continue
         sets = find_references(case, thing, branch.thing, branch.nodes, dice)
         words = {word for kind, name in thing.nodes() if kind == "object" for word in name.split()}
