@@ -87,6 +87,11 @@ def is_plural_noun(name: str) -> bool:
     return grammatical_number(name) == "several"
 
 
+def is_mass_noun(name: str) -> bool:
+    """Whether there is some of it: water, grass."""
+    return grammatical_number(name) == "mass"
+
+
 def takes_same_article(one: str, other: str) -> bool:
     """Whether the two read alike after an article: a man or a boy, men or boys; not a man or boys."""
     same = grammatical_number(one) == grammatical_number(other)

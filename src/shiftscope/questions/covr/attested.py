@@ -149,7 +149,7 @@ def _list_kin(graphs: PackedGraphs) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def _list_kinds(graphs: PackedGraphs) -> np.ndarray:
-    """[name] the code of the first of its kind: a person, an animal, a car, or what the last word names in the singular."""
+    """[name] the code of the first of its kind: of persons, of cars, or of what the last word names in the singular."""
     singular = {plural(name): name for name in graphs.names}
     first: dict[str, int] = {}
     found = []

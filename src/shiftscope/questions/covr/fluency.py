@@ -5,6 +5,7 @@ Refused is what cannot be worded well, what goes without saying, and what annota
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import permutations
 
 from ...english import nouns
 from ...english.adjectives import count_colors, describe_attribute, is_predicative
@@ -27,6 +28,7 @@ PICTURES = word_set("nouns", "pictures")
 EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
 EACH_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "each has").items()}
 WHERE_ELSE = pair_words("nouns", "where else")
+ANYBODY = ("person", "people", "human", "humans")
 HARDLY_SO = pair_words("nouns", "hardly so")
 NO_SAYING = pair_words("nouns", "goes without saying")
 VAGUE = word_set("nouns", "vague")
@@ -44,6 +46,8 @@ DEFAULT_PLACES = {kind: frozenset(places) for kind, places in word_table("nouns"
 MEASURES = word_set("adjectives", "measures")
 OF_HAIR = word_set("adjectives", "of hair")
 SHIRTLESS = word_set("nouns", "seen without a shirt")
+IMPLIES = pair_words("nouns", "implies")
+COLORED_PARTS = word_set("nouns", "colored parts")
 GEAR = {game: frozenset(held) for game, held in word_table("relations", "gear").items()}
 EVERYDAY = word_set("nouns", "everyday garments")
 EATEN = word_set("nouns", "eaten animals")
@@ -55,6 +59,7 @@ ENCOMPASSING = word_set("nouns", "encompassing")
 GROUNDS = word_set("nouns", "grounds").union(ONE_TO_A_PICTURE, *EVERY_ONE_HAS.values())
 HANDLING = ("holding", "carrying", "throwing", "catching", "wearing")
 BENEATH = ("under", "below", "beneath", "underneath", "behind")
+HARDLY_DONE = pair_words("relations", "hardly done by")
 OF_THE_LIVING = word_set("relations", "of the living")
 NO_QUESTION = word_list("relations", "never asked")
 SYMMETRIC = tuple(f" {word}" for word in word_list("relations", "symmetric"))
@@ -110,9 +115,12 @@ def _go_together(links: Sequence[SubgraphLink]) -> bool:
     if not are_alike(links):
         doing = [head for link in links if (head := get_predicate(link).rest.partition(" ")[0]).endswith("ing")]
         return len(set(doing)) == len(doing) and not _is_gear_told(links)
-    if get_predicate(links[0]).rest == "wearing" and nouns.classify_garment(links[0].thing.name):
-        if len({nouns.classify_garment(link.thing.name) for link in links}) == 1:  # a shirt and a t-shirt
-            return False
+    garments = {nouns.classify_garment(link.thing.name) for link in links}
+    if len(garments) == 1 and garments != {""} and get_predicate(links[0]).rest == "wearing":  # a shirt and a t-shirt
+        return False
+    pairs = ((one.thing.name, other.thing.name) for one, other in permutations(links) if other.thing.size == 1)
+    if not IMPLIES.isdisjoint(pairs):  # a suit and a shirt
+        return False
     first, last = (link.thing for link in links)
     return not first.attribute or bool(last.attribute) or nouns.grammatical_number(last.name) == "one"
 
@@ -175,7 +183,7 @@ def _is_always_at(name: str, place: str) -> bool:
 @lru_cache(maxsize=16384)
 def _has_always(whole: str, part: str) -> bool:
     """Whether everything of this name has such a part."""
-    last, heads = whole.rpartition(" ")[2], {part, part.rpartition(" ")[2]}  # a park bench has a seat, a car a front window
+    last, heads = whole.rpartition(" ")[2], {part, part.rpartition(" ")[2]}  # a park bench, a front window
     tables = (*EACH_HAS.items(), *EVERY_ONE_HAS.items())
     return any(heads & parts and (nouns.is_kind(whole, k) or nouns.is_kind(last, k)) for k, parts in tables)
 
@@ -194,7 +202,8 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     alive = nouns.is_alive(thing.name)
     last = thing.name.rpartition(" ")[2]
     inanimate = not alive and thing.name in KNOWN and last not in LIKENESSES
-    if inanimate and predicate.rest.partition(" ")[0] in OF_THE_LIVING:
+    act = predicate.rest.partition(" ")[0]
+    if (inanimate and act in OF_THE_LIVING) or (last, act) in HARDLY_DONE:
         return False
     plain = not target.attribute and not target.relations
     if plain and predicate.is_place and _has_always(target.name, thing.name):
@@ -204,6 +213,8 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if (thing.name, target.name) in WHERE_ELSE or (thing.name, target.name.rpartition(" ")[2]) in WHERE_ELSE:
         return False
     if (thing.name, target.name) in HARDLY_SO:  # a man in a dress
+        return False
+    if plain and target.name in ANYBODY and nouns.is_person(thing.name):  # a man that is next to a person
         return False
     if (f"{target.attribute} {target.name}".strip(), thing.name) in NO_SAYING:
         return False
@@ -251,7 +262,8 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return False
     human = alive or last in LIKENESSES
     if human and not predicate.is_place and target.name in nouns.OWN_PARTS:  # has hair, is touching lips
-        return bool(target.attribute)
+        gray = nouns.is_person(thing.name) and target.name not in COLORED_PARTS and count_colors(target.attribute)
+        return bool(target.attribute) and not gray
     if alive and predicate.verb == "have":
         return not nouns.is_kind(target.name, "clothing")  # which one wears
     if own_part and nouns.is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
@@ -261,9 +273,10 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     numbers = nouns.grammatical_number(thing.name), nouns.grammatical_number(target.name)
     if predicate.rest == "in" and numbers == ("mass", "several"):
         return False  # the grass that is in fields
-    if predicate.rest in BENEATH and (numbers[0] == "mass" or (predicate.rest != "behind" and not alive)):
-        if numbers[0] == "mass" or nouns.is_alive(target.name):  # the water behind a bird, the couch under a woman
-            return False
+    if predicate.rest in BENEATH and numbers[0] == "mass":  # the water behind a bird
+        return False
+    if predicate.rest in BENEATH and predicate.rest != "behind" and not alive and nouns.is_alive(target.name):
+        return False  # the couch under a woman
     ridden = nouns.is_animal(target.name) or nouns.is_kind(target.name, "vehicle")
     if numbers == ("one", "several") and ridden and predicate.rest in (*MOUNTED, *RIDDEN):
         return False  # a person that is on horses

@@ -28,8 +28,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         if not case.can_be_asked(name) or not case.is_said_of(name, thing.name):
             return False
         families = list_families(case.schema, value)
-        if list_families(case.schema, name) != families or not (families or count_colors(name) and count_colors(value)):
-            return False  # rusty or glass
+        if list_families(case.schema, name) != families:  # rusty or glass
+            return False
+        if not families and not (count_colors(name) and count_colors(value)):  # rusty or leafless
+            return False
         return case.is_askable(case.subgraph.replace_nodes({node: name}))
 
     def is_clear(graph: int, _: str) -> bool:
