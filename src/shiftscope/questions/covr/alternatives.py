@@ -42,6 +42,8 @@ def are_comparable_objects(one: str, other: str) -> bool:
         return False
     if is_location(one) != is_location(other):  # in a bathroom, in a sink
         return False
+    if classify_garment(one) != classify_garment(other):  # ski pants, eyeglasses
+        return False
     if is_worn(one):
-        return classify_garment(one) == classify_garment(other) != ""
+        return classify_garment(one) != ""
     return not are_part_and_whole(one, other)  # on a bed, on a blanket

@@ -158,7 +158,7 @@ class SubgraphCase:
     def rival(self) -> RivalSubgraph | None:
         """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
         links = self.subgraph.relations
-        if links and not self.subgraph.attribute and all(map(is_everyday, links)):  # more men wearing a shirt than boys
+        if links and all(map(is_everyday, links)):  # more men wearing a shirt than boys
             return None
         near = sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance)
         found = next(filter(self._is_rival, near), None)

@@ -100,8 +100,10 @@ def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
         return False
     if not all(_is_link_fluent(thing, link, (*above, thing.name)) for link in thing.relations):
         return False
-    if names and all(map(is_everyday, thing.relations)):  # some do go without a shirt
-        return names == ["shirt"] and thing.name in SHIRTLESS
+    everyday = sum(map(is_everyday, thing.relations))
+    worn = names != ["shirt"] or thing.name not in SHIRTLESS  # some do go without a shirt
+    if everyday and worn and (everyday == len(names) or not are_alike(thing.relations)):  # riding a bike, wearing pants
+        return False
     return len(names) < 2 or _go_together(order_links(thing.relations))
 
 
