@@ -6,7 +6,7 @@ from typing import Literal
 
 from ..schemas.gqa import SCHEMA
 from .inflection import is_plural
-from .word_lists import word_list, word_set, word_table
+from .word_lists import word_groups, word_list, word_set, word_table
 
 GrammaticalNumber = Literal["one", "several", "mass"]
 
@@ -17,8 +17,10 @@ ALWAYS_SEVERAL = word_set("nouns", "always several")
 THE = word_set("nouns", "the")
 THE_OR_A = word_set("nouns", "the or a")
 THE_AFTER = word_set("nouns", "the after")
+THE_IN = word_set("nouns", "the in")
 NEVER_THE = word_set("nouns", "never the")
 GAMES = word_set("nouns", "games")
+INSTRUMENTS = word_set("nouns", "instruments")
 BARE = word_set("nouns", "bare")
 NO_NOUN = word_set("nouns", "no noun")
 OWN_PARTS = word_set("nouns", "own parts")  # of every person or animal, so that to say so says nothing
@@ -85,6 +87,11 @@ def is_plural_noun(name: str) -> bool:
     return grammatical_number(name) == "several"
 
 
+def is_mass_noun(name: str) -> bool:
+    """Whether there is some of it: water, grass."""
+    return grammatical_number(name) == "mass"
+
+
 def takes_same_article(one: str, other: str) -> bool:
     """Whether the two read alike after an article: a man or a boy, men or boys; not a man or boys."""
     same = grammatical_number(one) == grammatical_number(other)
@@ -94,6 +101,10 @@ def takes_same_article(one: str, other: str) -> bool:
 def is_countable(name: str) -> bool:
     """Whether "how many" goes with it, and one node of a graph is one of them."""
     return grammatical_number(name) == "one" and name not in THE
+
+
+def is_food(name: str) -> bool:
+    return is_kind(name, "food") or is_kind(name.rpartition(" ")[2], "food")
 
 
 def is_worn(name: str) -> bool:
@@ -183,7 +194,16 @@ def pronoun(name: str, subject: bool = False) -> str:
 def _kind_members(word: str) -> frozenset[str]:
     """The nouns that name a kind of this, the word among them."""
     kinds = next(dict(a.kinds) for a in SCHEMA.attributes if a.name == "name")
-    return frozenset((word, *kinds[word]))
+    return frozenset((word, *kinds.get(word, ())))
+
+
+_OTHER_WORDS = tuple(frozenset(one + other) for one, other in word_groups("nouns", "other words"))
+
+
+@lru_cache(maxsize=16384)
+def are_other_words(first: str, second: str) -> bool:
+    """Whether two names are for one thing, or nearly so that nobody sets them against each other."""
+    return any(first in words and second in words for words in _OTHER_WORDS)
 
 
 # What belongs to what: a head to a woman, a roof to a house, a plate to the table it is on.

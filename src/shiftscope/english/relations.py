@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .inflection import NUMBER_WORDS, gerund, past_participle, third_person
 from .inflection import article as a_or_an
-from .nouns import BARE, GAMES, THE, grammatical_number, is_interior
+from .nouns import BARE, GAMES, INSTRUMENTS, THE, grammatical_number, is_interior
 from .word_lists import word_list, word_set, word_table
 
 
@@ -78,7 +78,7 @@ _NO_GERUND = word_set("relations", "no gerund")
 REFUSED = word_set("relations", "refused")
 _NEVER_WITH = {rest: frozenset(targets) for rest, targets in word_table("relations", "never with").items()}
 _OF_ROOMS = word_set("relations", "of rooms")
-_PLAYED = GAMES | word_set("relations", "played")
+_PLAYED = GAMES | INSTRUMENTS | word_set("relations", "played")
 _AT, _PLACES_AT = word_set("relations", "at"), word_set("relations", "places at")
 
 

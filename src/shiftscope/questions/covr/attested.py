@@ -5,14 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from ...english.nouns import is_person
+from ...english.inflection import plural
+from ...english.nouns import is_kind, is_person
 from ...english.relations import parse_relation
+from ...english.word_lists import word_list
 from ...scene_graph.pack import PackedGraphs
 from ...scene_graph.relation_exclusivity import classify_target
 from ...scene_graph.subgraph import Subgraph
 
 MANY = 1_000  # graphs, among which what is said
 ONCE, RARE = 1, 2  # times, or less often, is often a slip
+KINDS = word_list("nouns", "of a kind")
 PREPOSITIONS = ("in", "on")
 UNLIKELY = 0.01  # of the attributes that things of a name have
 SELDOM = 0.2  # of the times that a ground has one of these
@@ -35,21 +38,25 @@ def has_triple(graphs: PackedGraphs, subject: str, relation: str, target: str) -
 
 
 def is_usual(graphs: PackedGraphs, subgraph: Subgraph) -> bool:
-    """Whether what is said of things is often said: with such an object, and what one does, of such a thing.
+    """Whether what is said of things is often said: with such an object, and of such a thing more than once.
 
-    No airplane that is driving on a road; always where there are few graphs.
+    No airplane that is driving on a road, no chain against the sky; always where there are few graphs.
     """
     if len(graphs) < MANY:
         return True
     doing, usual, misplaced = _list_usual_acts(graphs), _list_usual_links(graphs), _list_misplaced(graphs)
-    codes, names, kin = graphs.relation_codes, graphs.name_codes, _list_kin(graphs)
+    repeated, ways = _list_repeated(graphs), _list_ways(graphs)
+    codes, names, kin, kinds = graphs.relation_codes, graphs.name_codes, _list_kin(graphs), _list_kinds(graphs)
     for thing in subgraph.things():
+        of = names[thing.name]
         for link in thing.relations:
             relation, target = codes[link.relation], names[link.thing.name]
             if (relation, target) not in usual or (relation, target) in misplaced:
                 return False
+            if int(_number_triples(graphs, kinds[of], ways[relation], kinds[target])) not in repeated:
+                return False
             predicate = parse_relation(link.relation)
-            if predicate and predicate.manner == 1 and (relation, int(kin[names[thing.name]])) not in doing:
+            if predicate and predicate.manner == 1 and (relation, int(kin[of])) not in doing:
                 return False
     return True
 
@@ -121,9 +128,51 @@ def _list_triples(graphs: PackedGraphs) -> np.ndarray:
 
 
 @lru_cache(maxsize=1)
+def _list_repeated(graphs: PackedGraphs) -> frozenset[int]:
+    """The numbers of what is said more than once, be it of one or several, sitting on it or merely on it."""
+    kin, ways = _list_kinds(graphs), _list_ways(graphs)
+    subjects, targets = (kin[graphs.object_names[k]] for k in (graphs.triple_subjects, graphs.triple_objects))
+    numbers, counts = np.unique(
+        _number_triples(graphs, subjects, ways[graphs.triple_relations], targets), return_counts=True
+    )
+    return frozenset(numbers[counts > ONCE].tolist())
+
+
+@lru_cache(maxsize=1)
 def _list_kin(graphs: PackedGraphs) -> np.ndarray:
     """[name] the code that it is looked up by: one for all persons, who do what others do."""
     people = [code for code, name in enumerate(graphs.names) if is_person(name)]
     found = np.arange(len(graphs.names), dtype=np.int64)
     found[people] = people[:1] * len(people)
     return found
+
+
+@lru_cache(maxsize=1)
+def _list_kinds(graphs: PackedGraphs) -> np.ndarray:
+    """[name] the code of the first of its kind: of persons, of cars, or of what the last word names in the singular."""
+    singular = {plural(name): name for name in graphs.names}
+    first: dict[str, int] = {}
+    found = []
+    for code, name in enumerate(graphs.names):
+        last = name.rpartition(" ")[2]
+        last = singular.get(last, last)
+        kind = next((kind for kind in KINDS if is_kind(name, kind) or is_kind(last, kind)), last)
+        found.append(first.setdefault(kind, code))
+    return np.array(found, np.int64)
+
+
+@lru_cache(maxsize=1)
+def _list_ways(graphs: PackedGraphs) -> np.ndarray:
+    """[relation] the code of the first that says the same of where something is, or of what it does."""
+    first: dict[str, int] = {}
+    return np.array([first.setdefault(_name_way(words), code) for code, words in enumerate(graphs.relations)], np.int64)
+
+
+def _name_way(relation: str) -> str:
+    """parked on → on, on the side of → on the side of, wears → wearing."""
+    predicate = parse_relation(relation)
+    if predicate is None:
+        return relation
+    if not predicate.is_place or predicate.rest.endswith(" of"):
+        return predicate.write_bare()
+    return predicate.rest.rpartition(" ")[2]

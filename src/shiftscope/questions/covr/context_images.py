@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
-from ...english.nouns import OWN_PARTS, are_part_and_whole, classify_garment, is_location, is_person, is_worn
+from ...english.nouns import is_person
 from ...rng import PathDice, seed_of
 from ...scene_graph.pack import get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
@@ -18,11 +18,13 @@ from ...scene_graph.relation_exclusivity import classify_target, score_relations
 from ...scene_graph.subgraph import Subgraph, split_branches, split_modifiers
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
+from .alternatives import are_comparable_objects, are_comparable_things
 from .ambiguity import CountAmbiguity
 from .attested import has_attribute, has_triple, is_usual
-from .fluency import ENCOMPASSING, can_be_asked, is_sayable
+from .fluency import can_be_asked, is_everyday, is_sayable
 from .phrases import spell_name, spell_subgraph
 from .program import CovrProgramBuilder, read_graph
+from .wording import are_told_apart
 
 MOST_IMAGES = 5
 MOST_CONTAINING = 6  # images with the subgraph that a case looks for, besides its own
@@ -33,7 +35,6 @@ ENOUGH = 3  # of these are enough for a question that wants certain nodes replac
 MOST_RANDOM = 12  # random images, where distractors are to be easy
 MOST_RIVALS = 4  # images with what a distractor holds instead
 COMPANY = "with"
-ALIKE = (OWN_PARTS.__contains__, is_worn)  # such things are compared with such: in a jacket, in a doorway
 FAMILIES = ("color", "material", "shape", "pattern", "flavor")  # of open vocabularies: one has one's own
 
 
@@ -156,6 +157,9 @@ class SubgraphCase:
     @cached_property
     def rival(self) -> RivalSubgraph | None:
         """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
+        links = self.subgraph.relations
+        if links and all(map(is_everyday, links)):  # more men wearing a shirt than boys
+            return None
         near = sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance)
         found = next(filter(self._is_rival, near), None)
         if found is None and not self._all:
@@ -176,20 +180,14 @@ class SubgraphCase:
             return False
         (change,) = one.changes
         if change.kind == "relation":
-            return self.exclude_each_other(change.node, change.after)
+            both = map(self.spell_word, (change.before, change.after))
+            return are_told_apart(*both) and self.exclude_each_other(change.node, change.after)
         if change.kind != "object" or self.schema.closed:
             return True
-        both = change.before, change.after
-        if not ENCOMPASSING.isdisjoint(both) or any(test(both[0]) != test(both[1]) for test in ALIKE):
-            return False
         if change.node > 0:
-            if len({classify_target(name) == "ground" for name in both}) > 1:  # next to a horse, next to a road
-                return False
-            if is_location(both[0]) != is_location(both[1]):  # in a bathroom, in a sink
-                return False
-            if is_worn(change.before):
-                return classify_garment(change.before) == classify_garment(change.after) != ""
-            return not are_part_and_whole(*both)  # on a bed, on a blanket
+            return are_comparable_objects(change.before, change.after)
+        if not are_comparable_things(change.before, change.after):
+            return False
         return not list_kinds(self.schema, change.after).isdisjoint(list_kinds(self.schema, change.before))
 
     def find_holding(self, subgraph: Subgraph, distance: int) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ Refused is what cannot be worded well, what goes without saying, and what annota
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import permutations
 
 from ...english import nouns
 from ...english.adjectives import count_colors, describe_attribute, is_predicative
@@ -13,7 +14,7 @@ from ...english.word_lists import pair_words, word_list, word_set, word_table
 from ...scene_graph.relation_exclusivity import classify_target
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from ...schemas.gqa import SCHEMA
-from .phrases import are_alike, get_predicate, has_more_to_say, order_links
+from .phrases import are_alike, get_postposed_attribute, get_predicate, has_more_to_say, order_links
 
 SIDES = frozenset({"both", "either", "each"})
 BETWEEN = ("between", "among", "amongst", "in between")  # of several things
@@ -25,12 +26,16 @@ FACIAL_HAIR = word_set("nouns", "facial hair")
 NOT_IN = word_set("nouns", "not in")
 PICTURES = word_set("nouns", "pictures")
 EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
+EACH_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "each has").items()}
 WHERE_ELSE = pair_words("nouns", "where else")
+ANYBODY = ("person", "people", "human", "humans")
+HARDLY_SO = pair_words("nouns", "hardly so")
 NO_SAYING = pair_words("nouns", "goes without saying")
 VAGUE = word_set("nouns", "vague")
 OWNED = nouns.OWN_PARTS - {"trunk"}  # places that one does not name without whose they are
 ONE_OF_SEVERAL = word_set("nouns", "one of several")  # and what everything has
 FEATURES = word_set("nouns", "features")
+ONE_OF_A_PAIR = word_set("nouns", "one of a pair")
 ANY_GARMENT = word_set("nouns", "garments of any kind")
 ONE_TO_A_PICTURE = word_set("nouns", "one to a picture")
 MANY_TO_A_PICTURE = word_set("nouns", "many to a picture")
@@ -40,16 +45,23 @@ NEVER_ASKED = word_set("nouns", "never asked")
 DEFAULT_PLACES = {kind: frozenset(places) for kind, places in word_table("nouns", "default places").items()}
 MEASURES = word_set("adjectives", "measures")
 OF_HAIR = word_set("adjectives", "of hair")
+SHIRTLESS = word_set("nouns", "seen without a shirt")
+IMPLIES = pair_words("nouns", "implies")
+COLORED_PARTS = word_set("nouns", "colored parts")
+GEAR = {game: frozenset(held) for game, held in word_table("relations", "gear").items()}
 EVERYDAY = word_set("nouns", "everyday garments")
 EATEN = word_set("nouns", "eaten animals")
 SAYS_NOTHING = pair_words("relations", "says nothing")
 SIZES = frozenset(SCHEMA.attribute("size").values)
 MOUNTED = ("on", "on top of", "sitting on", "standing on")
+RIDDEN = ("riding", "driving", "sitting in", "surfing")
 ENCOMPASSING = word_set("nouns", "encompassing")
 GROUNDS = word_set("nouns", "grounds").union(ONE_TO_A_PICTURE, *EVERY_ONE_HAS.values())
 HANDLING = ("holding", "carrying", "throwing", "catching", "wearing")
 BENEATH = ("under", "below", "beneath", "underneath", "behind")
+HARDLY_DONE = pair_words("relations", "hardly done by")
 OF_THE_LIVING = word_set("relations", "of the living")
+NO_QUESTION = word_list("relations", "never asked")
 SYMMETRIC = tuple(f" {word}" for word in word_list("relations", "symmetric"))
 KNOWN = frozenset(kind for kind, _ in SCHEMA.attribute("name").kinds)  # nouns of which we know what is alive
 LIKENESSES = ("bear", "doll", "statue", "sculpture", "snowman", "mannequin", "figurine", "toy", "puppet", "figure")
@@ -88,7 +100,9 @@ def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
         return False
     if not all(_is_link_fluent(thing, link, (*above, thing.name)) for link in thing.relations):
         return False
-    if names and names != ["shirt"] and all(map(is_everyday, thing.relations)):  # some do go without a shirt
+    everyday = sum(map(is_everyday, thing.relations))
+    worn = names != ["shirt"] or thing.name not in SHIRTLESS  # some do go without a shirt
+    if everyday and worn and (everyday == len(names) or not are_alike(thing.relations)):  # riding a bike, wearing pants
         return False
     return len(names) < 2 or _go_together(order_links(thing.relations))
 
@@ -98,11 +112,32 @@ def _go_together(links: Sequence[SubgraphLink]) -> bool:
 
     Nor with an attribute of the first thing that would be read of the second too: a white shirt and shorts.
     """
+    if sum(map(_is_support, links)) > 1:  # on a blanket and riding a snowboard
+        return False
     if not are_alike(links):
         doing = [head for link in links if (head := get_predicate(link).rest.partition(" ")[0]).endswith("ing")]
-        return len(set(doing)) == len(doing)
+        return len(set(doing)) == len(doing) and not _is_gear_told(links)
+    garments = {nouns.classify_garment(link.thing.name) for link in links}
+    if len(garments) == 1 and garments != {""} and get_predicate(links[0]).rest == "wearing":  # a shirt and a t-shirt
+        return False
+    pairs = ((one.thing.name, other.thing.name) for one, other in permutations(links) if other.thing.size == 1)
+    if not IMPLIES.isdisjoint(pairs):  # a suit and a shirt
+        return False
     first, last = (link.thing for link in links)
     return not first.attribute or bool(last.attribute) or nouns.grammatical_number(last.name) == "one"
+
+
+def _is_gear_told(links: Sequence[SubgraphLink]) -> bool:
+    """Whether one plays a game and holds what everyone holds who plays it."""
+    played = next((link.thing.name for link in links if get_predicate(link).rest == "playing"), "")
+    held = GEAR.get(played) or GEAR.get(played.rpartition(" ")[2], frozenset())
+    return any(link.thing.name in held for link in links)
+
+
+def _is_support(link: SubgraphLink) -> bool:
+    """Whether it says what carries one, and nothing else can at once."""
+    rest = get_predicate(link).rest
+    return rest in RIDDEN or (rest in MOUNTED and classify_target(link.thing.name) != "ground")
 
 
 def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...]) -> bool:
@@ -150,7 +185,9 @@ def _is_always_at(name: str, place: str) -> bool:
 @lru_cache(maxsize=16384)
 def _has_always(whole: str, part: str) -> bool:
     """Whether everything of this name has such a part."""
-    return any(part in parts and nouns.is_kind(whole, kind) for kind, parts in EVERY_ONE_HAS.items())
+    last, heads = whole.rpartition(" ")[2], {part, part.rpartition(" ")[2]}  # a park bench, a front window
+    tables = (*EACH_HAS.items(), *EVERY_ONE_HAS.items())
+    return any(heads & parts and (nouns.is_kind(whole, k) or nouns.is_kind(last, k)) for k, parts in tables)
 
 
 def _is_feature(thing: ObjectNode, target: ObjectNode) -> bool:
@@ -167,7 +204,8 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     alive = nouns.is_alive(thing.name)
     last = thing.name.rpartition(" ")[2]
     inanimate = not alive and thing.name in KNOWN and last not in LIKENESSES
-    if inanimate and predicate.rest.partition(" ")[0] in OF_THE_LIVING:
+    act = predicate.rest.partition(" ")[0]
+    if (inanimate and act in OF_THE_LIVING) or (last, act) in HARDLY_DONE:
         return False
     plain = not target.attribute and not target.relations
     if plain and predicate.is_place and _has_always(target.name, thing.name):
@@ -176,6 +214,10 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return False  # the bench that is on the ground
     if (thing.name, target.name) in WHERE_ELSE or (thing.name, target.name.rpartition(" ")[2]) in WHERE_ELSE:
         return False
+    if (thing.name, target.name) in HARDLY_SO:  # a man in a dress
+        return False
+    if plain and target.name in ANYBODY and nouns.is_person(thing.name):  # a man that is next to a person
+        return False
     if (f"{target.attribute} {target.name}".strip(), thing.name) in NO_SAYING:
         return False
     if plain and (target.name, predicate.rest) in SAYS_NOTHING and predicate.rest != "playing":  # eating food
@@ -183,6 +225,8 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if thing.name in EATEN and any(nouns.is_kind(target.name, kind) for kind in ("food", "tableware")):
         return False
     if predicate.verb == "have" and target.name in ONE_OF_SEVERAL:  # a shirt that has a long sleeve
+        return False
+    if predicate.verb == "have" and get_postposed_attribute(target):  # a ram that has a head that is up
         return False
     own_part = thing.name in nouns.OWN_PARTS
     if (own_part or thing.name in FACIAL_HAIR) and predicate.is_place and nouns.is_alive(target.name):
@@ -211,6 +255,8 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         dull = target.name in ANY_GARMENT and not target.attribute  # as everyone is
         if nouns.grammatical_number(thing.name) == "one" and nouns.is_worn_alone(target.name):
             return False  # a player that is wearing white uniforms
+        if target.name in ONE_OF_A_PAIR:  # a boy that is wearing a shoe
+            return False
         return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
     if predicate.verb == "have" and plain and (target.name in HARDLY_HAD or _has_always(thing.name, target.name)):
         return False  # as all of them do
@@ -218,7 +264,8 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return False
     human = alive or last in LIKENESSES
     if human and not predicate.is_place and target.name in nouns.OWN_PARTS:  # has hair, is touching lips
-        return bool(target.attribute)
+        gray = nouns.is_person(thing.name) and target.name not in COLORED_PARTS and count_colors(target.attribute)
+        return bool(target.attribute) and not gray
     if alive and predicate.verb == "have":
         return not nouns.is_kind(target.name, "clothing")  # which one wears
     if own_part and nouns.is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
@@ -228,6 +275,13 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     numbers = nouns.grammatical_number(thing.name), nouns.grammatical_number(target.name)
     if predicate.rest == "in" and numbers == ("mass", "several"):
         return False  # the grass that is in fields
+    if predicate.rest in BENEATH and numbers[0] == "mass":  # the water behind a bird
+        return False
+    if predicate.rest in BENEATH and predicate.rest != "behind" and not alive and nouns.is_alive(target.name):
+        return False  # the couch under a woman
+    ridden = nouns.is_animal(target.name) or nouns.is_kind(target.name, "vehicle")
+    if numbers == ("one", "several") and ridden and predicate.rest in (*MOUNTED, *RIDDEN):
+        return False  # a person that is on horses
     if predicate.verb == "have" and nouns.is_person(target.name):
         return nouns.is_person(thing.name)
     return not (alive and predicate.rest in ON and nouns.is_worn(target.name))
@@ -270,6 +324,11 @@ def is_one_each(link: SubgraphLink) -> bool:
 def is_everyday(link: SubgraphLink) -> bool:
     """Whether it says what everyone does: wearing a shirt."""
     return link.thing.name in EVERYDAY and link.thing.size == 1 and get_predicate(link).rest == "wearing"
+
+
+def is_askable_place(predicate: RelationPredicate) -> bool:
+    """Whether one asks what it leads to: not "what is the road between", "what is it on the side of"."""
+    return not any(predicate.rest == words or predicate.rest.startswith(f"{words} ") for words in NO_QUESTION)
 
 
 def is_ground(name: str, predicate: RelationPredicate) -> bool:

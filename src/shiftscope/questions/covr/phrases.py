@@ -112,9 +112,13 @@ def build_object(thing: ObjectNode, predicate: RelationPredicate, subject: str) 
     bare = not thing.attribute and not thing.relations
     if bare and predicate.rest == "playing" and thing.name in nouns.GAMES:
         return words
+    if bare and predicate.rest == "playing" and thing.name in nouns.INSTRUMENTS:
+        return f"the {words}"
+    if bare and thing.name in nouns.THE_IN and predicate.rest.rpartition(" ")[2] == "in":
+        return f"the {words}"
     if bare and thing.name in nouns.THE_AFTER and (predicate.is_place or predicate.rest.endswith(ALONG)):
         return f"the {words}"
-    if bare and predicate.is_spatial and _takes_the(thing.name):  # in the bushes, under the food
+    if bare and (predicate.is_spatial or predicate.rest.endswith(ALONG)) and _takes_the(thing.name):  # in the bushes
         return f"the {words}"
     if bare and thing.name in FACED and predicate.rest.endswith(TOWARDS):  # looking at the camera
         return f"the {words}"

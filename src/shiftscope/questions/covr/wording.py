@@ -17,13 +17,14 @@ from ...english.relations import (
     parse_relation,
     phrase_number,
 )
-from ...english.word_lists import word_set
+from ...english.word_lists import pair_words, word_set
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from . import phrases
 
 POSTURES = frozenset({"", "sitting", "standing", "lying", "resting"})  # which a thing has none of
 MEASURES = ("color", "size", "shape", "height", "length", "width", "age")  # one is the same color
 UNDER, FACING = frozenset({"under", "below", "beneath"}), frozenset({"in front of", "behind"})
+BOTH_AT_ONCE = pair_words("relations", "both at once")
 NO_ALTERNATIVES = word_set("relations", "no alternatives")
 ALSO_ADJECTIVES = word_set("nouns", "also adjectives")
 INTO = frozenset({"in", "on", "on top of", "inside"})  # of water or grass, hard to tell apart
@@ -120,6 +121,19 @@ def has_alternatives(link: SubgraphLink) -> bool:
     return predicate.verb != "have" and NO_ALTERNATIVES.isdisjoint(_split_predicate(predicate))
 
 
+def are_told_apart(one: str, other: str) -> bool:
+    """Whether who does the one is plainly not doing the other: not walking on the ground and looking at it."""
+    first, second = map(parse_relation, (one, other))
+    if first is None or second is None:
+        return False
+    (doing, place), (doing_too, other_place) = _split_predicate(first), _split_predicate(second)
+    if not BOTH_AT_ONCE.isdisjoint(((doing, doing_too), (doing_too, doing))):
+        return False
+    if "eating" in (doing, doing_too) and place != other_place:  # running on the grass or eating it
+        return False
+    return {place, other_place} != {"in", "on"} and NO_ALTERNATIVES.isdisjoint((doing, place, doing_too, other_place))
+
+
 def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     """Whether `ask_either_relation` can set the two side by side: not "have" beside "wearing", nor "in" beside either.
 
@@ -137,11 +151,9 @@ def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     if {doing, doing_too} == {"sitting", "lying"} and not is_person(subject):  # as cows do
         return False
     places = {place, other_place}
-    if "eating" in (doing, doing_too) and len(places) > 1:  # running on the grass or eating it
+    if places & UNDER and places & FACING:  # a desk under a window is in front of it
         return False
-    if (places & UNDER and places & FACING) or places == {"in", "on"}:  # a desk under a window is in front of it
-        return False
-    if NO_ALTERNATIVES & {doing_too, other_place} or (place == other_place and not (doing and doing_too)):
+    if not are_told_apart(link.relation, other) or (place == other_place and not (doing and doing_too)):
         return False
     if place == other_place and subject and (not is_alive(subject) or is_kind(subject, "bird")):
         return not {doing, doing_too} <= POSTURES

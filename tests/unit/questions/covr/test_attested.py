@@ -15,6 +15,7 @@ SAID = (
     *3 * (("boat", "on", "box"),),
     *20 * (("cat", "in", "box"),),
     ("airplane", "on", "box"),
+    *3 * (("ship", "standing on", "box"),),
 )
 
 
@@ -38,7 +39,8 @@ def graphs():
     [
         (("bus", "driving on", "road"), True),
         (("airplane", "driving on", "road"), False),  # once
-        (("airplane", "on", "box"), True),  # which is nothing that it does
+        (("airplane", "on", "box"), False),  # once
+        (("ship", "standing on", "box"), True),  # a boat of a kind, which is on one
         (("sign", "on", "road"), True),
         (("sign", "in", "road"), False),  # most are on one
         (("boat", "on", "box"), True),  # no ground

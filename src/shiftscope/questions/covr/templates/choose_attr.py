@@ -6,6 +6,7 @@ some such thing has it: no clock is young or old.
 
 from collections.abc import Iterator
 
+from ....english.adjectives import count_colors
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase, list_families
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
@@ -26,7 +27,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     def fits(name: str) -> bool:
         if not case.can_be_asked(name) or not case.is_said_of(name, thing.name):
             return False
-        if list_families(case.schema, name) != list_families(case.schema, value):  # rusty or glass
+        families = list_families(case.schema, value)
+        if list_families(case.schema, name) != families:  # rusty or glass
+            return False
+        if not families and not (count_colors(name) and count_colors(value)):  # rusty or leafless
             return False
         return case.is_askable(case.subgraph.replace_nodes({node: name}))
 

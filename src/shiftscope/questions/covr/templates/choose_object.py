@@ -11,23 +11,25 @@ from functools import partial
 
 from ....english.inflection import lower_first
 from ....english.nouns import (
-    OWN_PARTS,
+    INSTRUMENTS,
     are_part_and_whole,
     classify_garment,
     is_alive,
     is_location,
+    is_mass_noun,
+    is_person,
     is_plural_noun,
     is_worn,
 )
 from ....rng import PathDice
 from ....scene_graph import subgraph as subgraphs
-from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphBranch, SubgraphLink
 from .. import wording
+from ..alternatives import ALIKE, ALIKE_MODIFIERS, are_alternatives, are_both_on_ground
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..fluency import ENCOMPASSING, is_ground
-from ..phrases import require_predicate
+from ..fluency import BETWEEN, is_ground
+from ..phrases import is_mass, require_predicate
 from ..program import name_modified_relation
 
 KIND: QuestionType = "or"
@@ -38,7 +40,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     dice = case.make_dice("choose_object")
     for branch in subgraphs.split_branches(case.subgraph):
         if subgraphs.is_to_plain_thing(branch.link) and not subgraphs.is_relation_mentioned(branch.rest, branch.link):
-            if is_ground(case.spell_word(case.subgraph.name), require_predicate(case.spell_word(branch.link.relation))):
+            predicate = require_predicate(case.spell_word(branch.link.relation))
+            if is_mass(case.spell_subgraph(branch.rest)) and not case.schema.closed:  # does the snow cover
+                continue
+            if is_ground(case.spell_word(case.subgraph.name), predicate) or predicate.rest in BETWEEN:
                 continue
             yield from _propose_drafts(case, branch, branch.link.relation, dice)
     for branch in subgraphs.split_modifiers(case.subgraph):
@@ -51,20 +56,26 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
     thing, own = branch.rest, case.nodes[branch.thing].name
     predicate = require_predicate(case.spell_word(branch.link.relation))
 
+    tests = ALIKE_MODIFIERS if branch.link.modifiers else ALIKE
+
     def fits(name: str) -> bool:
         if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
             return False
-        if (own in OWN_PARTS, is_alive(own)) != (name in OWN_PARTS, is_alive(name)):  # holding a frisbee or hands
+        if not are_alternatives(own, name, tests):  # holding a frisbee or hands, in the water or in a zoo
             return False
-        if not branch.link.modifiers and (is_worn(own), is_plural_noun(own)) != (is_worn(name), is_plural_noun(name)):
-            return False  # in a jacket or in an office, on skateboards or on a bike
+        if (is_alive(own), is_person(own)) != (is_alive(name), is_person(name)):  # next to an elephant or a man
+            return False
+        if not predicate.is_place and is_mass_noun(own) != is_mass_noun(name):  # holding paper or a bat
+            return False
+        if not branch.link.modifiers and is_plural_noun(own) != is_plural_noun(name):
+            return False  # on skateboards or on a bike
         if not branch.link.modifiers and is_worn(own) and classify_garment(own) != classify_garment(name):
             return False  # in a jacket or a dress
-        if len({classify_target(one) == "ground" for one in (own, name)}) > 1 and predicate.is_place:
+        if predicate.is_place and not are_both_on_ground(own, name):
             return False  # on a skateboard or on a street, on the side of a building or a road
-        if not ENCOMPASSING.isdisjoint((own, name)):  # in the water or in a zoo
+        if predicate.rest == "playing" and (own in INSTRUMENTS) != (name in INSTRUMENTS):  # the piano or tennis
             return False
-        if predicate.rest in ("in", "inside") and is_location(own) != is_location(name):
+        if predicate.rest.rpartition(" ")[2] in ("in", "inside") and is_location(own) != is_location(name):
             return False  # in a flower pot or a bathroom
         if not branch.link.modifiers and not case.is_seen(thing.name, branch.link.relation, name):
             return False  # fog on mountains or on a wall

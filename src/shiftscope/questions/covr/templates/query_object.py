@@ -11,19 +11,20 @@ from functools import partial
 from ....english.inflection import plural
 from ....english.nouns import is_location, is_person, is_thing, is_worn
 from ....english.relations import RelationPredicate
+from ....english.word_lists import word_set
 from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_references
-from ..fluency import BESIDE, ENCOMPASSING, ONE_TO_A_PICTURE, SAYS_NOTHING, is_ground
-from ..phrases import phrase_relation, require_predicate
+from ..fluency import BESIDE, ENCOMPASSING, ONE_TO_A_PICTURE, SAYS_NOTHING, is_askable_place, is_ground
+from ..phrases import is_mass, phrase_relation, require_predicate
 from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "open"
 LEAST_NODES = 3
+SWITCHED_ON = word_set("nouns", "switched on")
 HAVING = ("have", "has")
 WITHIN = ("in", "inside")
-ASIDE = ("at", "on the ", "in the ")  # what is the fire escape on the side of
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -34,9 +35,13 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
             continue
         spelled, relation = case.spell_subgraph(thing), case.spell_word(link.relation)
         predicate = require_predicate(relation)
-        if is_ground(spelled.name, predicate) or predicate.rest.startswith(ASIDE):
+        if is_ground(spelled.name, predicate) or not is_askable_place(predicate):
             continue
-        if predicate.write_reduced() in ("on", *WITHIN) and is_person(spelled.name):  # what is he on
+        if is_mass(spelled) and not case.schema.closed:  # what does the snow cover
+            continue
+        if predicate.write_reduced() in ("on", "on top of", *WITHIN) and is_person(spelled.name):  # what is he on
+            continue
+        if predicate.write_reduced() == "on" and spelled.name in SWITCHED_ON:
             continue
         sets = find_references(case, thing, branch.thing, branch.nodes, dice)
         words = {word for kind, name in thing.nodes() if kind == "object" for word in name.split()}

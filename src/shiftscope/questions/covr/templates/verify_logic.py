@@ -12,7 +12,7 @@ from ....scene_graph.subgraph import Subgraph
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..fluency import can_be_counted, is_one_each
-from ..phrases import is_mass, phrase_many, phrase_one, phrase_short
+from ..phrases import get_postposed_attribute, is_mass, phrase_many, phrase_one, phrase_short
 from ..wording import be_form_of
 
 KIND: QuestionType = "true/false"
@@ -44,7 +44,7 @@ def _phrase_two(logic: str, *two: Subgraph) -> str:
 
     Nor do they where the first goes on: "both jets behind a bus and a sedan and bikes behind it".
     """
-    if two[0].depth > 1 or len(two[0].relations) > 1:
+    if two[0].depth > 1 or len(two[0].relations) + bool(get_postposed_attribute(two[0])) > 1:
         return ""
     some = [is_mass(one) and one.name not in THE for one in two]  # water, but not the rain
     if logic == "both" and any(is_one_each(link) for one in two for link in one.relations):  # people on a surfboard

@@ -7,7 +7,7 @@ distractor holds instead, and is called the same or is of the same kind. Each de
 from collections.abc import Iterator
 from itertools import product
 
-from ....english.nouns import THE, are_part_and_whole, is_alive, is_person, is_plural_noun
+from ....english.nouns import THE, are_other_words, are_part_and_whole, is_alive, is_person, is_plural_noun
 from ....english.relations import do_form
 from ....rng import PathDice
 from ....scene_graph.related_images import Distractor
@@ -72,8 +72,9 @@ def _are_comparable(schema: Schema, thing: ObjectNode, other: ObjectNode) -> boo
     beside, beside_too = ({link.thing.name for link in one.relations} for one in (thing, other))
     if is_person(other.name) or any(map(is_alive, beside & beside_too)):
         return False
-    if any(are_part_and_whole(one, another) for one in beside for another in beside_too):
-        return False  # on a table, on a table cloth
+    both = [(one, another) for one in beside for another in beside_too]
+    if any(are_part_and_whole(*two) or (are_other_words(*two) and two[0] != two[1]) for two in both):
+        return False  # on a table, on a table cloth, on a desk
     if beside and beside == beside_too:
         return False  # on a window, over a window; the sheets on a bed, the comforter on a bed: one bed or two?
     return thing.name == other.name or not list_kinds(schema, thing.name).isdisjoint(list_kinds(schema, other.name))
