@@ -37,7 +37,7 @@ TIMED = {  # where each step is looked up by its caller
         *("draw_shadow_map", "soften_shadow", "add_lamp_light", "darken_ground", "project_ground"),
         "upsample_light",
     ),
-    surface: ("lamp_visibility", "scatter", "highlight", "fill_ambient_light", "apply_texture"),
+    surface: ("shine", "fill_ambient_light", "apply_texture"),
     reflect: ("add_reflections",),
 }
 

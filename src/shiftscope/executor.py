@@ -338,7 +338,8 @@ def collect_rarely() -> Iterator[None]:
     """
     with _gc_lock:
         _gc_thresholds.append(gc.get_threshold())
-        gc.set_threshold(GC_THRESHOLD, *_gc_thresholds[0][1:])
+        first, *older = _gc_thresholds[0]
+        gc.set_threshold(max(first, GC_THRESHOLD), *older)
     try:
         yield
     finally:

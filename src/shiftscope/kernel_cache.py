@@ -20,7 +20,9 @@ import numba
 import numba.core.caching
 import numba.core.codegen
 import numba.core.runtime._nrt_python
+import numba.core.typing.typeof
 import numba.np.linalg
+import numpy as np
 
 from .files import find_cache_folder
 from .kernels import Kernel
@@ -30,6 +32,7 @@ codegen: Any = numba.core.codegen
 binding: Any = codegen.ll
 linalg: Any = numba.np.linalg
 runtime: Any = numba.core.runtime._nrt_python
+typing: Any = numba.core.typing.typeof
 
 FOLDER = find_cache_folder() / "kernels"
 KEPT_SECONDS = 90 * 86400.0  # since a folder was last written to; its kernels would be compiled again
@@ -52,7 +55,21 @@ def _spare_linear_algebra() -> None:
     linalg.ensure_blas = ensure_blas
 
 
+def _spare_masked_arrays() -> None:
+    """Let Numba ask whether an array is one of `numpy.ma`, which that imports, only of what is no plain array."""
+    type_any_array = typing.typeof_impl.dispatch(np.ndarray)
+
+    def type_array(array: Any, context: Any) -> Any:
+        if type(array) is not np.ndarray or array.dtype.hasobject or array.dtype.fields:
+            return type_any_array(array, context)
+        kind, layout = typing.numpy_support.from_dtype(array.dtype), typing.numpy_support.map_layout(array)
+        return numba.types.Array(kind, array.ndim, layout, readonly=not array.flags.writeable)
+
+    typing.typeof_impl.register(np.ndarray)(type_array)
+
+
 _spare_linear_algebra()
+_spare_masked_arrays()
 
 
 class KernelLocator(caching.UserWideCacheLocator):  # type: ignore[misc]

@@ -1,13 +1,18 @@
 """The command line: one file per verb, thin over a library call. Errors are one sentence and exit code 2."""
 
+import gc
 import os
 import sys
 
+GC_THRESHOLD = (
+    200_000  # records made before cycles are looked for: what is imported makes as many, none of them garbage
+)
 LONGEST = 600  # characters of an error; a broken file may quote megabytes of itself
 
 
 def main() -> None:
     """Run `shiftscope`; the entry point of the package."""
+    gc.set_threshold(GC_THRESHOLD)
     try:
         _run_command()
     except KeyboardInterrupt:  # outside of any command: while it is being loaded, or has just ended

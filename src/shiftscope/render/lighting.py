@@ -210,27 +210,28 @@ def _project_shadow(
         nearness[i] = np.int32(NEARNESS * NEAR * near) if drawn else np.int32(0)
 
 
+@fast
 def soften_shadow(
-    shadow: Ints, half: float, focal: float, depth: Floats, margin: int, work: Floats, out: Floats
+    shadow: Ints, half: float, focal: float, depth: Floats, margin: int, work: Floats, sigmas: Floats, out: Floats
 ) -> None:
     """The share of a lamp each ground cell sees, the softer the higher its blocker stands above it.
 
     `depth` is that of the ground at half the image's resolution, `focal` in its pixels; `work` is flat and holds
     2·LEVELS + 1 planes. Only where there is a shadow, and as far around as blur carries it, is anything to do.
     """
-    out.fill(1)
-    left, top, right, bottom = window = _find_shadow(shadow, margin, *depth.shape)
+    out[:] = np.float32(1.0)
+    left, top, right, bottom = window = _find_shadow(shadow, margin, depth.shape[0], depth.shape[1])
     if left >= right:
         return
-    shape = (2 * LEVELS + 1, bottom - top, right - left)
-    planes = work[: shape[0] * shape[1] * shape[2]].reshape(shape)  # the covered share, level by level; the reach
+    many, height, width = 2 * LEVELS + 1, bottom - top, right - left
+    planes = work[: many * height * width].reshape(many, height, width)  # the covered share, by level; the reach
     _read_map(shadow, half, focal, depth, margin, window, planes[0], planes[LEVELS])
     spare = planes[2 * LEVELS]
     for first in (0, LEVELS):
         for level in range(1, LEVELS if first == 0 else LEVELS - 1):
             step = 1 << (level - 1)
             _blur(planes[first + level - 1], step, max(step // 2, 1), spare, planes[first + level])
-    _blend_levels(planes, SIGMAS, window, out)
+    _blend_levels(planes, sigmas, window, out)
 
 
 @exact

@@ -202,6 +202,7 @@ def _name_samples(
         brushed[i] = looks[s, 3] if bodies[b, 0] != many else np.float32(0.0)
 
 
+ABOVE, BELOW = np.array(SKY, np.float32), np.array(BOUNCE, np.float32)
 METAL_BODY = 0.2  # how much metal scatters, against rubber
 BAND = 1 << 18  # about as many pixels are painted at once, so that large images need little memory,
 POINTS = 1 << 14  # and as many points, and a row's: their numbers stay in the cache
@@ -236,6 +237,7 @@ class RenderSetup:
 
     def __init__(self, stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[int, int]) -> None:
         self.stage, self.view = stage, camera.pack(size)
+        self.eye = self.view[:3].astype(np.float32)
         self.coarse = self.view.copy()  # the same at half the resolution
         self.coarse[12:15] /= 2
         self.lights, self.stand_ins = pack_lamps(lamps), build_proxies(stage.bodies)
@@ -271,12 +273,12 @@ def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
     x, y, depth, openness = canvas.half[:4]
     light = canvas.half[4:7]
     lighting.project_ground(coarse, x, y, depth)
-    light[:] = np.array(SKY, np.float32)[:, None, None]
+    light[:] = ABOVE[:, None, None]
     lumps = setting.stand_ins.lumps
     lighting.darken_ground(x, y, lumps, lighting.find_windows(setting.view, lumps, canvas.size), light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
-        lighting.soften_shadow(shadow_map, half, focal, depth, canvas.margin, canvas.work, openness)
+        lighting.soften_shadow(shadow_map, half, focal, depth, canvas.margin, canvas.work, lighting.SIGMAS, openness)
         lighting.add_lamp_light(x, y, lamp, openness, light)
 
 
@@ -310,14 +312,11 @@ def _shade_samples(setting: RenderSetup, n: int, canvas: Canvas) -> tuple[Floats
     _name_samples(n, triangle, stage.surface_of, stage.body_of, looks, bodies, surface_of, body_of, dull, brushed)
     ink = (looks, setting.frames, surface.MEANS)
     surface.apply_texture(n, points, places[2], surface_of, body_of, *ink, setting.view, tint)
-    sky, bounce = np.array(SKY, np.float32), np.array(BOUNCE, np.float32)
-    surface.fill_ambient_light(n, points, body_of, bodies, sky, bounce, openness, light)
-    gloss[:, :n] = 0
-    eye = setting.view[:3].astype(np.float32)
-    for lamp, shadow_map in zip(lights, canvas.shadows, strict=True):
-        surface.lamp_visibility(n, points, lamp, setting.coarse, canvas.margin, shadow_map, numbers[22:25], openness)
-        surface.scatter(n, points, lamp, openness, light)
-        surface.highlight(n, points, lamp, eye, openness, dull, brushed, gloss)
+    surface.fill_ambient_light(n, points, body_of, bodies, ABOVE, BELOW, openness, light)
+    surface.shine(
+        *(n, points, lights, setting.coarse, canvas.margin, canvas.shadows, setting.eye, dull, brushed),
+        *(numbers[22:25], openness, light, gloss),
+    )
     lit = canvas.half[4:7]
     reflect.add_reflections(
         *(n, points, weight, tint, dull, body_of, lights, bodies, others.blocks, others.first),

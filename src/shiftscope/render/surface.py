@@ -22,6 +22,24 @@ LUSTRE = 1.2  # how bright they are
 
 
 @fast
+def shine(
+    count: int, points: Floats, lamps: Floats, camera: Doubles, margin: int,
+    shadows: Ints,  # [lamp, height, width], see lighting.py
+    eye: Floats, dull: Floats, brushed: Floats,
+    spots: Floats, open_: Floats,  # [3, point] and [point], working memory
+    light: Floats, gloss: Floats,
+) -> None:  # fmt: skip
+    """Add to [rgb, point] what the lamps throw on the points, and begin their gloss with the lamps' highlights."""
+    for k in range(3):
+        for i in range(count):
+            gloss[k, i] = np.float32(0.0)
+    for k in range(len(lamps)):
+        lamp_visibility(count, points, lamps[k], camera, margin, shadows[k], spots, open_)
+        scatter(count, points, lamps[k], open_, light)
+        highlight(count, points, lamps[k], eye, open_, dull, brushed, gloss)
+
+
+@fast
 def lamp_visibility(
     count: int, points: Floats, lamp: Floats, camera: Doubles, margin: int, shadow: Ints,
     spots: Floats,  # [3, point], working memory
