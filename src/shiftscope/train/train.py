@@ -26,7 +26,17 @@ from ..records import content_id
 from ..registry import MODELS, SCHEMAS
 from ..rng import seed_of
 from ..store.question_part import QuestionPart
-from ..trainable import PROGRAMS, ExampleSet, Gather, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
+from ..trainable import (
+    ACTIONS,
+    PROGRAMS,
+    ExampleSet,
+    Gather,
+    ProgressCallback,
+    SplitData,
+    Trainable,
+    TrainRecipe,
+    TrainStage,
+)
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
 from .accelerator import make_accelerator, name_device
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
@@ -50,7 +60,7 @@ class TrainSpec:
     visual: str = ""
     images: int = 20_000  # to train on; a suite has a quarter as many to choose by
     seed: int = 0  # of weights and of the order of examples; a suite's images are those of its own seed 0
-    only: str = ""  # the one part that is trained, as its stage calls it
+    only: str = ""  # the parts that are trained, as their stages call them, between commas; none: all
     other: Path | None = None  # a trained folder, from which the other parts are taken
     epochs: int | None = None
     part: QuestionPart | None = None  # of a dataset's train split: only its questions are learned
@@ -62,8 +72,9 @@ class TrainSpec:
 
     def __post_init__(self) -> None:
         options = [stage.option for stage in self.trainable.stages]
-        if self.only not in ("", *options):
-            raise unknown("part", self.only, options)
+        for one in self.only.split(",") if self.only else ():
+            if one not in options:
+                raise unknown("part", one, options)
         if self.other and not self.only:
             raise UserError("--from takes parts from a trained folder; say which part is trained with --only")
         if self.epochs is not None and self.epochs < 1:
@@ -78,7 +89,7 @@ class TrainSpec:
     @property
     def stages(self) -> tuple[TrainStage, ...]:
         """Those that are trained, in order."""
-        return tuple(stage for stage in self.trainable.stages if self.only in ("", stage.option))
+        return tuple(stage for stage in self.trainable.stages if not self.only or stage.option in self.only.split(","))
 
     def recipe(self, stage: TrainStage) -> TrainRecipe:
         return replace(stage.recipe, epochs=self.epochs) if self.epochs else stage.recipe
@@ -264,6 +275,7 @@ class _Training:
         for stage in stages:
             if not len(found.supervision[stage.name]):
                 what = "programs" if PROGRAMS in stage.supervision else "answers"
+                what = f"actions and {what}" if ACTIONS in stage.supervision else what
                 others = [one.option for one in stages if len(found.supervision[one.name])]
                 hint = f"; use --only {others[0]}" if others else ""
                 raise UserError(f"{self.spec.data} has no questions with {what} in {split}{hint}")
