@@ -15,7 +15,7 @@ from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
 from ...trainable import ANSWERS, IMAGES, Counts, Gather, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage
-from .questions import UNSEEN, AnsweredQuestions, AnswererConfig, list_answers
+from .questions import UNSEEN, AnsweredQuestions, AnswererConfig, list_answers, tell_action
 
 if TYPE_CHECKING:
     import torch
@@ -39,6 +39,7 @@ class AnswerStage(TrainStage):
     recipe = TrainRecipe(epochs=40, batch=1024, lr=1e-3, weight_decay=0.01, clip=1.0)
     backbone: str = "shipped"  # of image features; NOTHING: the network sees pixels itself, or no image
     sizes: Mapping[str, float] = MappingProxyType({})
+    takes_actions: bool = False  # whether it reads an action and a question as one text
 
     def build_network(self, config: AnswererConfig) -> nn.Module:
         """An Answerer with random weights."""
@@ -65,7 +66,8 @@ class AnswerStage(TrainStage):
         return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)}
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> AnsweredQuestions:
-        return AnsweredQuestions.collect(scenes, questions)
+        told = [tell_action(q) for q in questions] if self.takes_actions else questions
+        return AnsweredQuestions.collect(scenes, told)
 
     def join(self, pieces: Sequence[AnsweredQuestions]) -> AnsweredQuestions:
         return AnsweredQuestions.join(pieces)
