@@ -34,6 +34,8 @@ SHIPPED = Path(__file__).parent / "weights"
 STEP = 8  # words and tokens: tables of a GPU are as wide as a multiple of it, for each width is captured apart
 HIDDEN_WORDS = 0.05  # share of the words that are hidden in training, so that a word never met does no harm
 WIDTH, LONGEST_ACTION = 128, 48
+CLEVR_QUESTIONS = 10  # per image
+QUESTIONS = "questions"  # the setting that says what a question parser learns from
 
 
 class ActionParserStage(TrainStage):
@@ -101,6 +103,26 @@ class OutcomeQuestionStage(PlainQuestionParserStage):
         return [(one.text, one.program) for one in collect_questions(scenes, questions).pairs]
 
 
+class ClevrBesideStage(OutcomeQuestionStage):
+    """The same, with CLEVR's own questions about the scenes beside them, as the paper's question model learned.
+
+    These have "both … and" and "either … or" in CLEVR's words, and no "not"; none is of a two-hop set.
+    """
+
+    def describe(self, schema: Schema) -> dict[str, Any]:
+        return super().describe(schema) | {"clevr_beside": CLEVR_QUESTIONS}
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> Any:
+        from ...questions.clevr.generator import generate_questions
+        from ...questions.clevr.template_sets import builtin_templates
+
+        plain = generate_questions(
+            scenes, builtin_templates(scenes[0].schema), per_image=CLEVR_QUESTIONS, seed=0, split="beside", shard=0
+        )
+        beside = [(q.text, q.program.canonicalize()) for q in plain if q.program is not None]
+        return [*super().collect(scenes, questions), *beside]
+
+
 class ActionExamples:
     """Action texts as tables of numbers on the device; in the batches of an epoch some words are hidden."""
 
@@ -153,12 +175,21 @@ class SceneEditTraining(Trainable):
     requires = NeuroSymbolicTraining.requires
 
     def configure(self, settings: Mapping[str, str]) -> SceneEditTraining:
-        """`reinforce=FOLDER` tunes that folder's action and question parsers by REINFORCE."""
+        """`reinforce=FOLDER` tunes that folder's action and question parsers by REINFORCE; `questions=clevr` teaches
+
+        the question parser CLEVR's own questions too.
+        """
         if not settings:
             return self
-        wrong = next((name for name in settings if name != REINFORCE), None)
+        wrong = next((name for name in settings if name not in (REINFORCE, QUESTIONS)), None)
         if wrong is not None:
-            raise unknown("setting", wrong, (REINFORCE,))
+            raise unknown("setting", wrong, (REINFORCE, QUESTIONS))
+        if QUESTIONS in settings:
+            if dict(settings) != {QUESTIONS: "clevr"}:
+                raise UserError(f"{QUESTIONS}={settings[QUESTIONS]}: there is {QUESTIONS}=clevr, alone")
+            beside = SceneEditTraining()
+            beside.stages = (*self.stages[:2], ClevrBesideStage())
+            return beside
         from .reinforce import ReinforcedActionStage, ReinforcedQuestionStage
 
         start, made = TrainedSceneEditor.read(Path(settings[REINFORCE])), SceneEditTraining()
