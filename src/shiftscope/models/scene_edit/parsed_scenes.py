@@ -108,13 +108,13 @@ def _list_outcomes(found: ParsedObjects, most: int) -> Iterator[tuple[float, dic
     """The likeliest joint outcomes: weight, and the values of the objects that there are."""
     factors: list[list[tuple[float, Any]]] = []  # of each object, what it may be, the likeliest first
     for i in range(len(found.exists)):
-        options = [(1.0, ())]
+        options: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
         for chances in found.attributes:
             likely = [(float(p), k) for k, p in enumerate(chances[i]) if p > NEGLIGIBLE] or [(1.0, 0)]
             options = [(w * p, (*held, k)) for w, held in options for p, k in likely]
             options = sorted(options, reverse=True)[:most]
         there = float(found.exists[i])
-        either = [(w * there, values) for w, values in options if there > NEGLIGIBLE]
+        either: list[tuple[float, Any]] = [(w * there, values) for w, values in options if there > NEGLIGIBLE]
         either += [(1 - there, None)] if 1 - there > NEGLIGIBLE or not either else []
         factors.append(sorted(either, key=lambda option: -option[0])[:most])
     for weight, chosen in list_best_joint([[w for w, _ in options] for options in factors], most):
