@@ -23,11 +23,17 @@ from typing import Any
 from benchmarks.end_to_end import ProgressLines, keep_results
 from benchmarks.table import table
 from shiftscope.geometry.camera import read_size
+from shiftscope.lang.exec.exact import execute
+from shiftscope.lang.program import split_action
 from shiftscope.metrics import accuracy, action_accuracy
 from shiftscope.model import ModelOptions
+from shiftscope.models.scene_edit.outcome import describe_outcome, match_outcome
 from shiftscope.result import RunLog, Score
 from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.run.make import make
+from shiftscope.store.dataset import Dataset, ImageIndex
+from shiftscope.store.run_log import read_rows
+from shiftscope.store.shard import read_questions
 from shiftscope.suites.clevr_hyp.reported import REPORTED, SLICES, TESTS
 from shiftscope.suites.clevr_hyp.suite import ClevrHypSpec
 from shiftscope.train.loop import TrainingPaused
@@ -60,6 +66,8 @@ TRAININGS = {
     ),
     "text_reader": HypTraining("text_reader", only="reader", other=SCENE),
     "lxmert": HypTraining("lxmert", folders=(("backbone", SCENE),)),
+    "lxmert_clevr": HypTraining("lxmert", CLEVR, folders=(("backbone", SCENE),)),
+    "image_edit": HypTraining("image_edit", folders=(("answerer", "lxmert_clevr"),)),
 }
 
 
@@ -79,9 +87,11 @@ ROWS = {
     "text_reader, parsed scene": HypRow("text_reader", "text_reader", paper="BL1"),
     "text_reader, oracle scene": HypRow("text_reader", "text_reader", "scene_text"),
     "lxmert": HypRow("lxmert", "lxmert", paper="BL2"),
+    "image_edit": HypRow("image_edit", "image_edit", paper="BL3"),
     "scene_edit": HypRow("scene_edit", "scene_edit", paper="BL4"),
     "scene_edit, reinforced": HypRow("scene_edit", "scene_edit_reinforced", paper="BL4"),
     "scene_edit, oracle scene": HypRow("scene_edit", "scene_edit", "scene_text"),
+    "scene_edit_soft": HypRow("scene_edit_soft", "scene_edit"),
     "scene_edit_worlds (ours)": HypRow("scene_edit_worlds", "scene_edit"),
 }
 RESULT = "result.json"
@@ -160,7 +170,8 @@ class HypStudy:
         began = time.monotonic()
         with self._stop_in_time():
             log = evaluate(spec, folder / "run", use_cache=False)
-        result = measure_run(log) | {"seconds": round(time.monotonic() - began, 1)}
+        seconds = round(time.monotonic() - began, 1)
+        result = measure_run(log) | {"outcome": measure_outcomes(self.data, split, folder / "run"), "seconds": seconds}
         (folder / RESULT).write_text(json.dumps(result) + "\n")
         if self.given.results is not None:
             target = self.given.results / f"{_name_folder(name)}-{split}.json"
@@ -205,6 +216,33 @@ def measure_run(log: RunLog) -> dict[str, Any]:
     return found
 
 
+def measure_outcomes(data: Path, split: str, run: Path) -> dict[str, list[int]]:
+    """How often the scene after the action is the true one: right, of how many, by kind of action; each action once."""
+    dataset = Dataset.open(data)
+    traces = {question.question: prediction.trace for question, prediction in read_rows(run)}
+    if not any(text.startswith("{") for text in traces.values()):
+        return {}
+    index = ImageIndex(dataset.folder, dataset.shards(), dataset.check_file)
+    counts: dict[str, list[int]] = {}
+    known: dict[tuple[str, str], None] = {}
+    for shard in dataset.shards(split):
+        for question in read_questions(dataset.folder / shard.questions.path) if shard.questions else ():
+            key = (question.scenes[0], question.action)
+            if question.program is None or question.id not in traces or key in known:
+                continue
+            known[key] = None
+            action = split_action(question.program)[0]
+            if action is None:
+                continue
+            after = execute(action, index.get(question.scenes[0], shard).scene).worlds[-1].scenes[0]
+            right = match_outcome(traces[question.id], describe_outcome(after))
+            for name in ("", f"action={question.note('action_kind')}"):
+                pair = counts.setdefault(name, [0, 0])
+                pair[0] += right
+                pair[1] += 1
+    return counts
+
+
 def _list_scores(scores: Sequence[Score]) -> dict[str, list[float | int | None]]:
     made: dict[str, list[float | int | None]] = {}
     for s in scores:
@@ -226,6 +264,14 @@ def print_tables(study: HypStudy) -> None:
     table("Accuracy, %, with 95% intervals over images", heads, [*rows, ("people", *[""] * len(TESTS), *people)])
     for title, figure in (("Accuracy", "accuracy"), ("Action accuracy (exact program)", "action")):
         _print_slices(study, title, figure)
+    rows = []
+    for name in ROWS:
+        counted = [study.find_result(name, split).get("outcome", {}).get("") for split in TESTS]
+        if any(counted):
+            rows.append((name, *("" if not c else f"{100 * c[0] / c[1]:.1f} of {c[1]:,}" for c in counted)))
+    table(
+        "Scenes after actions that are right (looks exactly, no relation turned), %", ("model", *TESTS.values()), rows
+    )
 
 
 def _print_slices(study: HypStudy, title: str, figure: str) -> None:

@@ -16,6 +16,7 @@ from shiftscope.lang.text import format_program, parse_program
 from shiftscope.models.scene_edit.action_tokens import list_action_tokens, read_action, write_action
 from shiftscope.models.scene_edit.clauses import read_actions, split_clauses
 from shiftscope.models.scene_edit.one_hop import collect_actions, collect_questions, join_text_programs
+from shiftscope.models.scene_edit.outcome import describe_outcome, match_outcome
 from shiftscope.models.scene_edit.parsed_scenes import (
     build_likeliest_scene,
     build_possible_scenes,
@@ -223,8 +224,8 @@ def test_of_a_certain_scene_the_soft_outcome_is_the_exact_one(action, asked):
     if one.status == "":
         assert (two.answer, two.confidence) == (one.answer, pytest.approx(1.0))
     places = [json.loads(r.trace)["objects"] for r in (one, two)]
-    assert [{k: v for k, v in o.items() if k != "position"} for o in places[0]] == [
-        {k: v for k, v in o.items() if k != "position"} for o in places[1]
+    assert [{k: v for k, v in o.items() if k != "place"} for o in places[0]] == [
+        {k: v for k, v in o.items() if k != "place"} for o in places[1]
     ]
 
 
@@ -232,3 +233,14 @@ def test_what_is_softly_removed_is_as_likely_there_as_it_is_not_meant(posterior)
     state = start_state(take_objects(unsure(posterior, 0.7), 0))
     after = SoftEditor(BY_PLACES).act(state, canonical(ACTIONS[1]))
     assert after.objects.exists.tolist() == pytest.approx([0.3, 1.0, 0.0, 1.0])
+
+
+def test_outcomes_match_by_looks_and_by_relations():
+    true = describe_outcome(THREE_AND_ONE)
+    first, *rest = THREE_AND_ONE.objects
+    nearby = replace(THREE_AND_ONE, objects=(*rest, replace(first, position=(-1.5, 0.5, 0.35))))
+    assert match_outcome(describe_outcome(nearby), true)
+    beyond = replace(THREE_AND_ONE, objects=(replace(first, position=(2.9, 0.0, 0.35)), *rest))
+    assert not match_outcome(describe_outcome(beyond), true)
+    assert not match_outcome(describe_outcome(replace(THREE_AND_ONE, objects=tuple(rest))), true)
+    assert not match_outcome("", true)

@@ -15,8 +15,8 @@ from ...schema import Schema
 from ...shortcuts.concepts import tokenize_texts
 from ...trained_folder import MODEL_FILE
 from ..end_to_end.questions import type_answer
+from ..scene_edit.outcome import describe_outcome
 from ..scene_edit.parsed_scenes import build_likeliest_scene, take_objects
-from ..scene_edit.scene_editing import describe_outcome
 from .training import EDITOR, EditorTraining, TrainedEditor
 
 TRAITS = ModelTraits(

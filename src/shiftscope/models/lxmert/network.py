@@ -46,7 +46,8 @@ class Lxmert(nn.Module):
             max_position_embeddings=LONGEST,
             pad_token_id=PAD,
         )
-        self.body = LxmertModel(body)
+        kind: Any = LxmertModel
+        self.body = kind(body)
         numbers, part_numbers = count_numbers(parser)
         self.object = nn.Sequential(nn.Linear(numbers, self.seen), nn.LayerNorm(self.seen))
         self.part: nn.Module | None = None

@@ -34,7 +34,7 @@ class LxmertStage(AnswerStage):
     """From regions and a text to an answer."""
 
     takes_actions = True
-    sizes = SIZES
+    sizes: Mapping[str, float] = SIZES
     captured = False  # the number of images of a batch differs
     recipe = TrainRecipe(epochs=24, batch=512, lr=3e-4, weight_decay=0.01, warmup=0.1, clip=1.0)
     pretrained = ""  # a folder or name of an LXMERT of transformers, to begin from

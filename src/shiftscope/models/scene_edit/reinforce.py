@@ -199,10 +199,10 @@ class ReinforcedQuestionStage(Reinforced, OutcomeQuestionStage):
     def __init__(self, start: TrainedSceneEditor) -> None:
         self.start = start
 
-    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> TextPrograms:
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> Any:
         return collect_questions(scenes, questions)
 
-    def make_examples(self, data: SplitData, config: Any, device: str) -> RewardedExamples:
+    def make_examples(self, data: SplitData, config: Any, device: str) -> Any:
         held: TextPrograms = data.supervision[self.name]
         pairs = [(p.text, p.program) for p in held.pairs]
         encoded = config.vocabulary.encode(pairs, lenient=True)

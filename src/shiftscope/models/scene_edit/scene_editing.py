@@ -6,24 +6,23 @@ part of each response, so that action accuracy is counted without asking again.
 
 from __future__ import annotations
 
-import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ...edit import ON
 from ...lang.exec.exact import Undefined, execute
 from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Program, ProgramError, join_action, split_action
 from ...lang.text import format_program
 from ...model import ModelOptions, ModelSetting, ModelTraits, Prompt, Response
-from ...scene import Relation, Scene
+from ...scene import Scene
 from ...schema import Schema
 from ..nsvqa.neuro_symbolic import NeuroSymbolicModel, NsvqaParsers, ParserCache, ProgramExecutor, load_parsers
 from .action_tokens import read_action
 from .clauses import read_actions
+from .outcome import describe_outcome
 from .parsed_scenes import WeighedScene, take_objects
 from .training import ACTION_PARSER, SceneEditTraining, TrainedSceneEditor
 
@@ -140,16 +139,6 @@ def _ask(outcomes: Sequence[OutcomeWorld], question: Program) -> tuple[dict[Any,
         else:
             tally[type(answer), answer] = tally.get((type(answer), answer), 0.0) + weight
     return tally, reasons
-
-
-def describe_outcome(scene: Scene) -> str:
-    """The scene after the action as one line of JSON: its objects with their places, and what rests on what."""
-    objects = []
-    for thing in scene.objects:
-        place = [round(x, 3) for x in thing.position] if thing.position else None
-        objects.append(dict(thing.attributes) | ({"position": place} if place else {}))
-    stacked = next((r for r in scene.relations if r.name == ON), Relation(ON, ()))
-    return json.dumps({"objects": objects, ON: [list(pair) for pair in stacked.triples()]}, separators=(",", ":"))
 
 
 class SceneEditModel(NeuroSymbolicModel):

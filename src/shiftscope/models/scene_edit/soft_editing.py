@@ -25,6 +25,7 @@ from ...scene import Object, Pairs, Relation, Scene
 from ...scene_table import pack_scenes
 from ...schema import Schema
 from ..nsvqa.neuro_symbolic import respond_surely
+from .outcome import describe_outcome
 from .parsed_scenes import DIRECTIONS, ParsedObjects, take_objects
 from .parsed_scenes import SIDES as GROUND
 
@@ -258,7 +259,7 @@ class SoftExecutor:
             found = execute_soft([question], build_posterior(after), [0], SoftRules(spatial=relation))
         except ProgramError as error:
             return Response(status="undefined", reason=str(error))
-        return replace(respond_surely(found)[0], trace=describe_state(after))
+        return replace(respond_surely(found)[0], trace=describe_outcome(build_scene(after)))
 
 
 def start_state(seen: Any) -> SoftState:
@@ -270,9 +271,3 @@ def start_state(seen: Any) -> SoftState:
         held = take_objects(build_certain_posterior(pack_scenes([replace(seen, objects=boxed, size=size)])), 0)
     count = len(held.exists)
     return SoftState(held, np.zeros((count, count)), np.full(count, np.nan))
-
-
-def describe_state(state: SoftState) -> str:
-    from .scene_editing import describe_outcome
-
-    return describe_outcome(build_scene(state))

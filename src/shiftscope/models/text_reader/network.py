@@ -31,7 +31,8 @@ class TextReader(Answerer):
             bos_token_id=END,
             eos_token_id=END,
         )
-        self.body = RobertaModel(body, add_pooling_layer=False)
+        kind: Any = RobertaModel
+        self.body = kind(body, add_pooling_layer=False)
         self.answer = nn.Sequential(
             nn.Dropout(dropout),
             nn.Linear(width, width),

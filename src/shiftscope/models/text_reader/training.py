@@ -37,7 +37,9 @@ class ReaderStage(AnswerStage):
     takes_actions = True
     captured = False  # transformers may look at its masks
     recipe = TrainRecipe(epochs=12, batch=256, lr=3e-4, weight_decay=0.01, warmup=0.1, ema=0.998, clip=1.0)
-    sizes = MappingProxyType({"width": 384, "layers": 6, "heads": 6, "inside": 1536, "dropout": 0.1})
+    sizes: Mapping[str, float] = MappingProxyType(
+        {"width": 384, "layers": 6, "heads": 6, "inside": 1536, "dropout": 0.1}
+    )
     pretrained = ""  # a folder or name of a RoBERTa of transformers, to begin from
 
     def configure(self, settings: Mapping[str, str]) -> Self:
