@@ -107,4 +107,5 @@ class ImageEditor(nn.Module):
 def draw_edited(module: Any, images: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
     """The pictures after, [image, height, width, 3] of uint8."""
     found = module(images, words, lengths)
-    return (found.float().clamp(0, 1) * 255).round().byte().permute(0, 2, 3, 1).contiguous()
+    drawn: Tensor = (found.float().clamp(0, 1) * 255).round().byte().permute(0, 2, 3, 1).contiguous()
+    return drawn

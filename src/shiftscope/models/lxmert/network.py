@@ -70,7 +70,8 @@ class Lxmert(nn.Module):
 
     def encode_regions(self, regions: Regions) -> Tensor:
         """[image, region, visual + 5] what stands for each region, its corners from 0 to 1, and whether it is there."""
-        held = [(self.object, regions.features, regions.boxes, regions.exists)]
+        held: list[tuple[nn.Module, Tensor, Tensor, Tensor]] = []
+        held.append((self.object, regions.features, regions.boxes, regions.exists))
         if self.part is not None:
             held.append((self.part, regions.part_features, regions.part_boxes, regions.part_exists))
         scale = torch.tensor([*regions.size, *regions.size], dtype=torch.float32, device=regions.boxes.device)

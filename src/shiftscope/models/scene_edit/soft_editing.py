@@ -88,7 +88,7 @@ class SoftEditor:
 
     def _relate(self, state: SoftState, one: int, relation: str) -> Floats:
         if relation == ON:
-            return state.resting[one] * _detect(state)
+            return np.asarray(state.resting[one] * _detect(state), np.float64)
         axis, sign = SIDES[relation]
         beyond = self.relation.compute_probabilities(build_posterior(state))[0, axis]
         row = beyond[one] if sign > 0 else beyond[:, one]
@@ -103,7 +103,7 @@ def _detect(state: SoftState) -> Floats:
 def _members(state: SoftState, value: Any) -> Floats:
     """[object] how surely each is in a set, or is the one thing."""
     if isinstance(value, tuple):
-        return np.eye(len(state.objects.exists))[_one(value)]
+        return np.asarray(np.eye(len(state.objects.exists))[_one(value)], np.float64)
     found: Floats = value
     return found
 
