@@ -237,8 +237,9 @@ class _Training:
                     about |= stage.finish(self.modules[stage.name], val, self.device, tell)
                 self.seconds["calibration"] = time.monotonic() - began
         if self.other is not None:
+            done = {stage.name for stage in stages}  # by name: a trainable with settings makes its stages anew
             for stage in self.spec.trainable.stages:
-                if stage not in stages:
+                if stage.name not in done:
                     files[stage.name] = self.other.read_bytes(stage.name)
                     about |= {key: self.other.about.get(key) for key in (stage.name, *stage.figures)}
         self.seconds["all"] = (self.splits.seconds if self.splits else 0.0) + time.monotonic() - start

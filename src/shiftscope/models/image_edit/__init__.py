@@ -1,4 +1,4 @@
-"""image_edit: draws the picture after the action, and an LXMERT looks at that (CLEVR_HYP's text-editing baseline).
+"""image_edit: draws the picture after the action, at which an LXMERT looks (CLEVR_HYP's baseline 3).
 
 Sampat et al., 2021, section 4.4, baseline 3.
 """

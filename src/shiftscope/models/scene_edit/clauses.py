@@ -22,7 +22,7 @@ NAMED = re.compile(r"\b(?:the|an?|all)\b", re.I)
 Parse = Callable[[Sequence[str]], list[Program]]
 
 
-class Clause(NamedTuple):
+class ActionClause(NamedTuple):
     """One action of a text, with a description in place of what refers back."""
 
     text: str
@@ -30,20 +30,22 @@ class Clause(NamedTuple):
     new: bool  # whether it refers to what was added
 
 
-def split_clauses(text: str, schema: Schema) -> list[Clause]:
+def split_clauses(text: str, schema: Schema) -> list[ActionClause]:
     """The actions that a text tells, in order."""
     pieces = [piece.strip().rstrip(".") for piece in SEQUENCE.split(text)]
     pieces = [piece for piece in pieces if piece] or [text]
-    return [_resolve(f"{piece}.", schema) if k else Clause(f"{piece}.", None, False) for k, piece in enumerate(pieces)]
+    return [
+        _resolve(f"{piece}.", schema) if k else ActionClause(f"{piece}.", None, False) for k, piece in enumerate(pieces)
+    ]
 
 
-def _resolve(text: str, schema: Schema) -> Clause:
+def _resolve(text: str, schema: Schema) -> ActionClause:
     new, pronoun, named = NEW.search(text), PRONOUN.search(text), NAMED.search(text)
     found = new or (pronoun if pronoun and (named is None or pronoun.start() < named.start()) else None)
     if found is None:
-        return Clause(text, None, False)
+        return ActionClause(text, None, False)
     pair = _choose_stand_in(text, schema)
-    return Clause(f"{text[: found.start()]}the {pair[1]} object{text[found.end() :]}", pair, found is new)
+    return ActionClause(f"{text[: found.start()]}the {pair[1]} object{text[found.end() :]}", pair, found is new)
 
 
 def _choose_stand_in(text: str, schema: Schema) -> tuple[str, str]:
@@ -63,7 +65,7 @@ def read_actions(texts: Sequence[str], parse: Parse, schema: Schema) -> list[Pro
     return [_join_clauses(clauses, [known[clause.text] for clause in clauses], schema) for clauses in split]
 
 
-def _join_clauses(clauses: Sequence[Clause], programs: Sequence[Program], schema: Schema) -> Program:
+def _join_clauses(clauses: Sequence[ActionClause], programs: Sequence[Program], schema: Schema) -> Program:
     joined, before = programs[0], programs[0]
     for clause, program in zip(clauses[1:], programs[1:], strict=True):
         if clause.stand_in is not None:
@@ -72,7 +74,7 @@ def _join_clauses(clauses: Sequence[Clause], programs: Sequence[Program], schema
     return joined.canonicalize()
 
 
-def _replace_stand_in(program: Program, clause: Clause, described: tuple[Node, ...] | None) -> Program:
+def _replace_stand_in(program: Program, clause: ActionClause, described: tuple[Node, ...] | None) -> Program:
     """The program with what the clause before was about in place of the description that stood for it."""
     assert clause.stand_in is not None
     if described is None:

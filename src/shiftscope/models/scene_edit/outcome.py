@@ -48,7 +48,7 @@ def match_outcome(found: str, true: str) -> bool:
         orders = permutations(others) if len(others) <= MOST_ALIKE else [tuple(sorted(others))]
         best = min(orders, key=lambda order: sum(map(_distance, places, order)))
         pairs += list(zip(places, best, strict=True))
-    return not any(_turned(one, other) for one, other in combinations(pairs, 2))
+    return not any(_is_turned(one, other) for one, other in combinations(pairs, 2))
 
 
 def _group(objects: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], list[Place]]:
@@ -64,7 +64,7 @@ def _distance(one: Place, other: Place) -> float:
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
 
 
-def _turned(one: tuple[Place, Place], other: tuple[Place, Place]) -> bool:
+def _is_turned(one: tuple[Place, Place], other: tuple[Place, Place]) -> bool:
     """Whether one object is beyond the other in one outcome and before it in the other, along either side."""
     for axis in range(len(SIDES)):
         ahead = [other[k][axis] - one[k][axis] for k in range(2)]

@@ -1,4 +1,4 @@
-"""text_reader: a RoBERTa that reads the scene in sentences, the action and the question (CLEVR_HYP, baseline 1).
+"""text_reader: a RoBERTa that reads the scene in sentences, the action and the question (baseline 1).
 
 Under the condition scene_text it reads the true scene (an oracle); as it is, the one that its scene parser sees.
 """
