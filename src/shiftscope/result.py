@@ -1,8 +1,10 @@
 """Results: a question's record, a model's prediction, scores, and a whole run in columns."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,10 @@ import numpy.typing as npt
 
 from .answer import Answer, spell
 from .columns import Column, ListColumn, ValueCoder, column_of, lists_of
-from .errors import unknown
-from .lang.program import Program
-from .lang.text import format_program
+from .errors import UserError, unknown
+from .lang.op import all_ops
+from .lang.program import Program, split_action
+from .lang.text import format_program, parse_program
 from .question import Question
 from .scene import Scene
 from .token_usage import CallUsage, TokenUse
@@ -206,6 +209,7 @@ class RunRecords:
     twin: Column  # -1: the example is not a variant of another
     answers: ListColumn  # every annotator's answer
     program_right: npt.NDArray[np.int8]  # 1 the true one, 0 another, -1 none written, -2 not known
+    action_right: npt.NDArray[np.int8]  # the same of the action's part of it; -2 also where there is no action
     seconds: Floats  # not a number where not known
     cost: Floats
     confidence: Floats
@@ -297,6 +301,7 @@ def add_missing_rows(records: RunRecords, conditions: Mapping[str, int]) -> RunR
             np.concatenate([[0], np.cumsum(np.where(new, 0, made.answers.lengths))]).astype(np.int64),
         ),
         program_right=np.where(new, -2, made.program_right).astype(np.int8),
+        action_right=np.where(new, -2, made.action_right).astype(np.int8),
         facts=tuple((name, _clear_rows(column, new)) for name, column in made.facts),
         replies=tuple(
             ReplyColumns(
@@ -433,6 +438,7 @@ def records_of(rows: Iterable[tuple[QuestionRecord, Prediction | None]]) -> RunR
         twin=column_of(q.twin or None for q in questions),
         answers=ListColumn(letters.column(answers).values, answers, np.cumsum([0, *lengths], dtype=np.int64)),
         program_right=np.array([compare_programs(q.program, p.program if p else "") for q, p in pairs], np.int8),
+        action_right=np.array([compare_actions(q.program, p.program if p else "") for q, p in pairs], np.int8),
         seconds=_floats(None if p is None else p.seconds for p in predictions),
         cost=_floats(None if p is None else p.cost for p in predictions),
         confidence=_floats(None if p is None else p.confidence for p in predictions),
@@ -443,6 +449,32 @@ def records_of(rows: Iterable[tuple[QuestionRecord, Prediction | None]]) -> RunR
 def compare_programs(true: str, predicted: str) -> int:
     """How the program a model wrote compares with the true one, as `RunRecords` keeps it."""
     return -2 if not true else -1 if not predicted else int(true == predicted)
+
+
+@cache
+def build_action_pattern() -> str:
+    """The regular expression that finds an action in the text of a program."""
+    return rf"\b(?:{'|'.join(name for name, op in all_ops().items() if op.edits)})\("
+
+
+@lru_cache(maxsize=200_000)
+def compare_actions(true: str, predicted: str) -> int:
+    """The same of the actions of hypothetical programs; a text that is no program is another one."""
+    if not re.search(build_action_pattern(), true):
+        return -2
+    if not predicted:
+        return -1
+    expected, found = _read_action(true), _read_action(predicted)
+    return int(found is not None and found == expected)
+
+
+@lru_cache(maxsize=100_000)
+def _read_action(text: str) -> Program | None:
+    try:
+        action = split_action(parse_program(text))[0]
+    except UserError:
+        return None
+    return None if action is None else action.canonicalize()
 
 
 def _floats(values: Iterable[float | None]) -> Floats:

@@ -31,6 +31,7 @@ Losses = Mapping[str, "torch.Tensor"]
 ProgressCallback = Callable[[int, int, str], None]  # done, of how many, and in words how it goes
 
 IMAGES, SCENES, PROGRAMS, ANSWERS = "images", "scenes", "programs", "answers"  # supervision
+ACTIONS = "actions"  # questions about the outcome of actions: with ANSWERS or PROGRAMS
 GROUNDING = "grounding"  # of questions, which costs time: with ANSWERS or PROGRAMS
 
 

@@ -115,3 +115,31 @@ def test_a_model_that_cannot_be_trained_is_refused(refuses):
     with refuses("no trainable model 'oracle'"):
         TrainSpec("oracle", "data")
     assert ModelTraits().trainable is None
+
+
+class TrainedThree(TrainedFolder):
+    KIND, PARTS = "three", {name: name for name in ("one", "two", "three")}
+
+
+class Three(Trainable):
+    """A model of three parts that makes its stages anew each time, as one with settings does."""
+
+    folder = TrainedThree
+
+    def __init__(self):
+        self.stages = tuple(type(name, (WordStage,), {"name": name})() for name in TrainedThree.PARTS)
+
+    def configure(self, settings):
+        return Three()
+
+
+def test_several_parts_are_trained_and_the_others_taken(data, tmp_path, monkeypatch, refuses):
+    monkeypatch.setattr(training, "find_trainable", lambda model: Three())
+    first = train(TrainSpec("three", str(data), device="cpu"), tmp_path / "first")
+    spec = TrainSpec("three", str(data), device="cpu", seed=1, only="one,three", other=tmp_path / "first")
+    made = train(spec, tmp_path / "second")
+    assert {part: made.about[part]["seed"] for part in made.parts} == {"one": 1, "two": 0, "three": 1}
+    same = {part: made.read_bytes(part) == first.read_bytes(part) for part in made.parts}
+    assert same == {"one": False, "two": True, "three": False}  # what was trained is not replaced by what it began from
+    with refuses("no part 'four'"):
+        TrainSpec("three", str(data), only="one,four")

@@ -32,7 +32,7 @@ def command(
     ] = "auto",
     seed: Annotated[int, typer.Option(help="Of weights and order; the data stay the same.")] = 0,
     out: Annotated[Path | None, typer.Option(help="The model's folder; an unfinished training resumes.")] = None,
-    only: Annotated[str, typer.Option(help="Train this part alone, such as the scene parser (scene).")] = "",
+    only: Annotated[str, typer.Option(help="Train these parts alone, such as scene; commas between several.")] = "",
     other: Annotated[Path | None, typer.Option("--from", help="Take the parts not trained from this folder.")] = None,
     part: Annotated[str, typer.Option(help="Only these: FOLDER:PART of shiftscope split, or a JSON file of ids.")] = "",
     epochs: Annotated[int, typer.Option(min=0, help="Of each part; 0 for the default.")] = 0,

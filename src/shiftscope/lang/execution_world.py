@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..edit import Edit, ImpossibleEdit
+from ..edit import ON, Edit, ImpossibleEdit
 from ..errors import UserError
 from ..scene import FREE, Pairs, Scene, mask_members
 from ..scene_table import Terms
@@ -177,6 +177,12 @@ class SoftRules:
 PAPER = SoftRules()
 
 
+def list_soft_relations(schema: Schema) -> tuple[str, ...]:
+    """Those of a schema that have a soft meaning: the sides, in its order, and then what rests on what."""
+    sides = tuple(name for name in schema.relations if name in SIDES)
+    return (*sides, ON) if ON in schema.relations else sides
+
+
 class SoftReference(NamedTuple):
     """A single thing per program, and the probability of having found the right one."""
 
@@ -235,7 +241,7 @@ class SoftSceneTables:
         self.posterior, self.rules = posterior.pad(), rules
         posterior = self.posterior
         schema = posterior.schema
-        self.relations = tuple(name for name in schema.relations if name in SIDES)
+        self.relations = list_soft_relations(schema)
         exists = posterior.exists
         there = to_real(exists > rules.detected, exists)
         self.objects = SoftThingTables(there, posterior.attributes, Terms.of(schema.attributes))
@@ -260,22 +266,25 @@ class SoftSceneTables:
         """[scene × relation × object, object] how surely the second is on that side of the first."""
         boxes, xp, rules = self.posterior.boxes, self.objects.xp, self.rules
         others = make_like(self.objects.there, 1 - np.eye(self.objects.width)) * self.objects.there[:, None, :]
+        named = [name for name in self.relations if name in SIDES]
+        resting = [self.posterior.resting if self.posterior.resting is not None else others * 0]
+        resting = [make_like(others, rows) * others for rows in resting] if ON in self.relations else []
         if rules.spatial is not None:
             beyond = make_like(others, rules.spatial.compute_probabilities(self.posterior.to_numpy()))
-            sides = [(axis, sign > 0) for axis, sign in map(SIDES.__getitem__, self.relations)]
+            sides = [(axis, sign > 0) for axis, sign in map(SIDES.__getitem__, named)]
             turned = [beyond[:, axis] if up else xp.swapaxes(beyond[:, axis], 1, 2) for axis, up in sides]
-            return xp.stack([side * others for side in turned], 1).reshape(-1, self.objects.width)
+            return xp.stack([*(side * others for side in turned), *resting], 1).reshape(-1, self.objects.width)
         if bool((xp.isnan(boxes).any(-1) & (self.objects.there > 0)).any()):
             raise UserError("soft relations are read off boxes, and an object has none")
         boxes = xp.nan_to_num(boxes)
         scale = make_like(boxes, [new / old for new, old in zip(PIXELS, self.posterior.size, strict=True)])
         centres = (boxes[:, :, :2] + boxes[:, :, 2:] / 2) * scale
         found = []
-        for name in self.relations:
+        for name in named:
             axis, sign = SIDES[name]
             ahead = sign * (centres[:, None, :, axis] - centres[:, :, None, axis])
             found.append(to_real(1 / (1 + xp.exp(-rules.b * (ahead + rules.a))), others) * others)
-        return xp.stack(found, 1).reshape(-1, self.objects.width)
+        return xp.stack([*found, *resting], 1).reshape(-1, self.objects.width)
 
 
 class SoftThings:

@@ -33,6 +33,7 @@ class ScenePosterior:
     part_owner: Array  # [scene, part] int64, the object it belongs to
     part_attributes: tuple[Array, ...]  # for each part attribute of the schema [scene, part, value]
     places: Array | None = None  # [scene, object, 2] how far right and front on the ground, world units
+    resting: Array | None = None  # [scene, object, object] how surely the second rests on the first; None: none does
 
     def __len__(self) -> int:
         return int(self.exists.shape[0])
@@ -75,7 +76,7 @@ class ScenePosterior:
         return found if found.part_exists.shape[1] else found.map_fields(PART_FIELDS, _append_empty_row)
 
 
-OBJECT_FIELDS = ("exists", "attributes", "boxes", "places")
+OBJECT_FIELDS = ("exists", "attributes", "boxes", "places", "resting")
 PART_FIELDS = ("part_exists", "part_owner", "part_attributes")
 
 

@@ -196,7 +196,7 @@ def detectable_drop(run: ReportRun) -> float | None:
 
 
 POOLED_COLUMNS = ("question", "content", "condition", "status", "reason", "twin")
-POOLED_NUMBERS = ("program_right", "seconds", "cost", "confidence")
+POOLED_NUMBERS = ("program_right", "action_right", "seconds", "cost", "confidence")
 
 
 def pool_runs(runs: Sequence[ReportRun]) -> ReportRun:

@@ -9,7 +9,7 @@ import numpy as np
 from ..answer import spell
 from ..arrow_array import build_array, read_numbers
 from ..columns import Column, ListColumn, column_of
-from ..result import Facts, Prediction, QuestionRecord, ReplyColumns, RunRecords
+from ..result import Facts, Prediction, QuestionRecord, ReplyColumns, RunRecords, build_action_pattern, compare_actions
 from ..token_usage import CallUsage
 from .tables import Columns, ColumnType, answer_type, arrow_type, format_answer, parse_answer
 
@@ -203,6 +203,7 @@ def build_records(table: Any, data: str = "", places: str = "") -> RunRecords:
         twin=_drop_blank(_encode_column(table, "twin")),
         answers=ListColumn(answers.values, answers.codes, _list_offsets(listed)),
         program_right=_compare_programs(table),
+        action_right=_compare_actions(table),
         seconds=seconds,
         cost=cost,
         confidence=confidence,
@@ -300,3 +301,15 @@ def _compare_programs(table: Any) -> Any:
     pairs = ((true, predicted), (predicted, blank), (true, blank))
     same, none, unknown = (read_numbers(pc.equal(*pair)) for pair in pairs)
     return np.select([unknown, none], [-2, -1], same).astype(np.int8)
+
+
+def _compare_actions(table: Any) -> Any:
+    """Programs are texts here; of most runs none has an action, which is seen without reading them."""
+    import pyarrow.compute as pc
+
+    true, predicted = (table.column(n).combine_chunks() for n in ("program", "program_said"))
+    found = np.full(len(true), -2, np.int8)
+    rows = np.flatnonzero(read_numbers(pc.match_substring_regex(true, build_action_pattern())))
+    for row in rows.tolist():
+        found[row] = compare_actions(true[row].as_py(), predicted[row].as_py() or "")
+    return found

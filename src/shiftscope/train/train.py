@@ -26,7 +26,16 @@ from ..records import content_id
 from ..registry import MODELS, SCHEMAS
 from ..rng import seed_of
 from ..store.question_part import QuestionPart
-from ..trainable import PROGRAMS, ExampleSet, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
+from ..trainable import (
+    ACTIONS,
+    PROGRAMS,
+    ExampleSet,
+    ProgressCallback,
+    SplitData,
+    Trainable,
+    TrainRecipe,
+    TrainStage,
+)
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
 from ..url_path import refuse_url
 from .accelerator import make_accelerator, name_device
@@ -52,7 +61,7 @@ class TrainSpec:
     visual: str = ""
     images: int = 20_000  # to train on; a suite has a quarter as many to choose by
     seed: int = 0  # of weights and of the order of examples; a suite's images are those of its own seed 0
-    only: str = ""  # the one part that is trained, as its stage calls it
+    only: str = ""  # the parts that are trained, as their stages call them, between commas; none: all
     other: Path | None = None  # a trained folder, from which the other parts are taken
     epochs: int | None = None
     part: QuestionPart | None = None  # of a dataset's train split: only its questions are learned
@@ -65,8 +74,9 @@ class TrainSpec:
 
     def __post_init__(self) -> None:
         options = [stage.option for stage in self.trainable.stages]
-        if self.only not in ("", *options):
-            raise unknown("part", self.only, options)
+        for one in self.only.split(",") if self.only else ():
+            if one not in options:
+                raise unknown("part", one, options)
         if self.other and not self.only:
             raise UserError("--from takes parts from a trained folder; say which part is trained with --only")
         if self.epochs is not None and self.epochs < 1:
@@ -83,7 +93,7 @@ class TrainSpec:
     @property
     def stages(self) -> tuple[TrainStage, ...]:
         """Those that are trained, in order."""
-        return tuple(stage for stage in self.trainable.stages if self.only in ("", stage.option))
+        return tuple(stage for stage in self.trainable.stages if not self.only or stage.option in self.only.split(","))
 
     def recipe(self, stage: TrainStage) -> TrainRecipe:
         return replace(stage.recipe, epochs=self.epochs) if self.epochs else stage.recipe
@@ -248,8 +258,9 @@ class _Training:
                         about |= stage.finish(self.modules[stage.name], val, self.device, tell)
                 self.seconds["calibration"] = time.monotonic() - began
         if self.other is not None:
+            done = {stage.name for stage in stages}  # by name: a trainable with settings makes its stages anew
             for stage in self.spec.trainable.stages:
-                if stage not in stages:
+                if stage.name not in done:
                     files[stage.name] = self.other.read_bytes(stage.name)
                     about |= {key: self.other.about.get(key) for key in (stage.name, *stage.figures)}
         self.seconds["all"] = (self.splits.seconds if self.splits else 0.0) + time.monotonic() - start
@@ -286,6 +297,7 @@ class _Training:
         for stage in stages:
             if not len(found.supervision[stage.name]):
                 what = "programs" if PROGRAMS in stage.supervision else "answers"
+                what = f"actions and {what}" if ACTIONS in stage.supervision else what
                 others = [one.option for one in stages if len(found.supervision[one.name])]
                 hint = f"; use --only {others[0]}" if others else ""
                 raise UserError(f"{self.spec.data} has no questions with {what} in {split}{hint}")

@@ -3,7 +3,15 @@
 import pytest
 
 from rows import row, run
-from shiftscope.metrics import calibration, contrast, execution, generalization_score, head_tail, missing_objects
+from shiftscope.metrics import (
+    action_accuracy,
+    calibration,
+    contrast,
+    execution,
+    generalization_score,
+    head_tail,
+    missing_objects,
+)
 from shiftscope.result import Prediction, QuestionRecord, records_of
 
 
@@ -158,6 +166,33 @@ def test_certain_and_right_is_calibrated_and_certain_and_wrong_is_not():
 def test_calibration_needs_beliefs(refuses):
     with refuses("calibration needs the model's confidence in its answers; this run has none"):
         calibration.measure(run("1 y y"))
+
+
+def test_action_accuracy_compares_the_actions_alone():
+    action = "remove(scene(), filter(scene(), color={}))"
+    said = [
+        f"count({action.format('red')})",
+        f"exist({action.format('red')})",  # another question about the same action
+        f"count({action.format('blue')})",
+        "count(scene())",
+        "",
+    ]
+    true = f"count({action.format('red')})"
+    rows = [
+        (QuestionRecord(str(k), truth=1, program=true), Prediction(str(k), 1, program=p)) for k, p in enumerate(said)
+    ]
+    rows.append(
+        (QuestionRecord("plain", truth=1, program="count(scene())"), Prediction("plain", 1, program="count(scene())"))
+    )
+    records = records_of(rows)
+    assert records.action_right.tolist() == [1, 1, 0, 0, -1, -2]
+    score = action_accuracy.measure(records)[0]
+    assert (score.metric, score.value, score.n) == ("action_exact", 0.4, 5)
+
+
+def test_action_accuracy_needs_programs_of_actions(refuses):
+    with refuses("action_accuracy needs a model that writes programs of actions"):
+        action_accuracy.measure(run("1 y y"))
 
 
 def test_missing_objects_are_programs_that_find_nothing():

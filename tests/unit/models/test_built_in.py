@@ -109,6 +109,14 @@ def test_random_answers_are_of_the_questions_type_and_even():
     assert set(answers("random", *(asked(EXIST, name=str(k)) for k in range(20)))) == {True, False}
 
 
+def test_uniformly_random_answers_are_any_of_27():
+    said = answers("random_uniform", *(asked(COUNT, name=str(k)) for k in range(1000)))
+    counts = Counter((type(answer), answer) for answer in said)
+    assert len(counts) == 27
+    assert counts.keys() >= {(str, "cube"), (str, "red"), (int, 9), (bool, True), (bool, False)}
+    assert max(counts.values()) < 70
+
+
 def test_random_depends_on_the_seed_and_the_question_alone():
     prompts = [asked(COLOR, name=str(k)) for k in range(50)]
     first = answers("random", *prompts)

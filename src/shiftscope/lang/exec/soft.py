@@ -16,7 +16,15 @@ from ...scene_table import Terms
 from ...schema import Schema
 from ..arrays import Array, allocate, make_index, to_numpy, to_real
 from ..check import plan_program
-from ..execution_world import PAPER, SIDES, SoftReference, SoftRules, SoftSceneTables, SoftValue, SoftWorld
+from ..execution_world import (
+    PAPER,
+    SoftReference,
+    SoftRules,
+    SoftSceneTables,
+    SoftValue,
+    SoftWorld,
+    list_soft_relations,
+)
 from ..op import OBJECT, OBJECTS, PART, PARTS, Type, all_ops, get_op
 from ..program import Program
 from ..scene_posterior import ScenePosterior
@@ -61,7 +69,7 @@ class SoftLowering(ProgramLowering):
 
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)
-        self.relations = tuple(name for name in schema.relations if name in SIDES)
+        self.relations = list_soft_relations(schema)
         self.covers = frozenset(name for name, op in all_ops().items() if op.soft)
 
 

@@ -13,7 +13,7 @@ from ...schema import Schema
 from ...shortcuts.tokens import tokenize_texts
 from ...trainable import load_stage
 from ...trained_folder import MODEL_FILE, WRONG, TrainedFolder
-from .questions import AnswererConfig, type_answer
+from .questions import AnswererConfig, tell_action, type_answer
 from .training import ANSWERER, AnswerStage, AnswerTraining
 
 CACHED_IMAGES = 512  # whose features are cached: questions about one come one after the other
@@ -39,9 +39,11 @@ class TrainedAnswerer(TrainedFolder):
 class AnsweringModel:
     """Answers questions about images by a trained network, in batches."""
 
-    def __init__(self, trained: TrainedAnswerer, module: Any, device: str, sees: bool) -> None:
+    def __init__(
+        self, trained: TrainedAnswerer, module: Any, device: str, sees: bool, takes_actions: bool = False
+    ) -> None:
         gpu = device.startswith("cuda")
-        self.trained, self.module, self.device = trained, module, device
+        self.trained, self.module, self.device, self.takes_actions = trained, module, device, takes_actions
         self.config: AnswererConfig = module.config
         self.reads = frozenset((TEXT, IMAGES)) if sees else frozenset((TEXT,))
         self.batch = GPU_QUESTIONS if gpu else CPU_QUESTIONS
@@ -58,7 +60,7 @@ class AnsweringModel:
         return [Response(status="undefined", reason=reason) if reason else next(answers) for reason in why]
 
     def _explain_unsupported(self, prompt: Prompt) -> str:
-        if prompt.question.action:
+        if prompt.question.action and not self.takes_actions:
             return "an action is told, and this model sees only what is shown"
         if IMAGES in self.reads and len(prompt.pictures) != 1:
             return f"{len(prompt.pictures)} images; this model looks at one" if prompt.pictures else "no image"
@@ -72,7 +74,7 @@ class AnsweringModel:
         prompts = list(prompts)
         order = {p.pictures[0].id: p.pictures[0] for p in prompts} if IMAGES in self.reads else {}
         place = {name: k for k, name in enumerate(order)}
-        words, lengths = self.config.encode_words(tokenize_texts([p.question.text for p in prompts]))
+        words, lengths = self.config.encode_words(tokenize_texts([tell_action(p.question).text for p in prompts]))
         with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16, enabled=self.device.startswith("cuda")):
             images = self._see(order) if order else None
             rows = [place[p.pictures[0].id] for p in prompts] if order else []
@@ -125,7 +127,7 @@ class AnswererEntry:
             stored=True,
             answers_blind=not sees,
             most_images=1,
-            takes_actions=False,
+            takes_actions=self.stage.takes_actions,
             trainable=training,
         )
 
@@ -137,4 +139,4 @@ class AnswererEntry:
         trained = self.folder.find(self.name, target, setting.schema)
         device = trained.choose_device(setting.options.device)
         module = load_stage(trained, self.stage, device)
-        return AnsweringModel(trained, module, device, IMAGES in self.stage.supervision)
+        return AnsweringModel(trained, module, device, IMAGES in self.stage.supervision, self.stage.takes_actions)

@@ -6,7 +6,7 @@ They are collected in the processes that make the data, as arrays, since there a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -128,6 +128,11 @@ class AnswererConfig:
     def encode_answers(self, questions: AnsweredQuestions) -> Ints:
         """[question] the number of its answer, or UNSEEN."""
         return _renumber(questions.answer_words, self.answers)[questions.answers]
+
+
+def tell_action(question: Question) -> Question:
+    """The question with its action in the same text, before it, as CLEVR_HYP gives both to models of one text."""
+    return replace(question, text=f"{question.action} {question.text}", action="") if question.action else question
 
 
 def list_answers(schema: Schema, others: Iterable[str]) -> tuple[str, ...]:

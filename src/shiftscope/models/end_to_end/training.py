@@ -28,7 +28,7 @@ from ...trainable import (
     count_right_answers,
     order_by_image,
 )
-from .questions import UNSEEN, AnsweredQuestions, AnswererConfig, list_answers
+from .questions import UNSEEN, AnsweredQuestions, AnswererConfig, list_answers, tell_action
 
 if TYPE_CHECKING:
     import torch
@@ -52,6 +52,7 @@ class AnswerStage(TrainStage):
     recipe = TrainRecipe(epochs=40, batch=1024, lr=1e-3, weight_decay=0.01, clip=1.0)
     backbone: str = "shipped"  # of image features; NOTHING: the network sees pixels itself, or no image
     sizes: Mapping[str, float] = MappingProxyType({})
+    takes_actions: bool = False  # whether it reads an action and a question as one text
 
     def build_network(self, config: AnswererConfig) -> nn.Module:
         """An Answerer with random weights."""
@@ -78,7 +79,8 @@ class AnswerStage(TrainStage):
         return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)}
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> AnsweredQuestions:
-        return AnsweredQuestions.collect(scenes, questions)
+        told = [tell_action(q) for q in questions] if self.takes_actions else questions
+        return AnsweredQuestions.collect(scenes, told)
 
     def join(self, pieces: Sequence[AnsweredQuestions]) -> AnsweredQuestions:
         return AnsweredQuestions.join(pieces)

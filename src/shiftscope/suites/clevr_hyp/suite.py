@@ -214,6 +214,7 @@ GIVEN = "scenes"  # names, in a spec, the user's own scenes by their content
 class ClevrHypSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "clevr_hyp"
     version: ClassVar[int] = 4
+    question_fields: ClassVar[tuple[str, ...]] = ()  # each image has as many as it allows
 
     images: int = option(
         7000,
@@ -272,6 +273,8 @@ class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
         "with programs for both, and answers that the action changes.",
     )
     help = "Make a CLEVR_HYP dataset: scenes, images, actions in words, and questions about their outcome."
+    world = "clevr"
+    trainable = True
     options: Mapping[str, Option] = {
         "scenes": Option("Apply actions to these CLEVR scenes instead of new ones.", type=Path)
     }

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ....lang.op import BOOL, INT, VALUE, Type, fits
-from .tokens import AGAIN
+from .tokens import AGAIN, OUTCOME
 from .vocabulary import LONGEST_TEXT, PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, QuestionParserConfig
 
 
@@ -175,7 +175,7 @@ class ProgramGrammar(TableModule):
 def fits_type(given: Type, wanted: Type) -> bool:
     """Whether a token that gives one type may stand where another is wanted."""
     if wanted == ANSWER:
-        return given in (INT, BOOL) or given.name == VALUE.name
+        return given in (INT, BOOL, OUTCOME) or given.name == VALUE.name
     return fits(given, wanted)
 
 

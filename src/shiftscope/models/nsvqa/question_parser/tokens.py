@@ -22,6 +22,7 @@ from ....lang.program import Node, Program, node
 
 AGAIN = "again"
 FILTER, RELATE, INTERSECT = "filter", "relate", "intersect"
+OUTCOME = Type("Outcome")  # what an action leads to; questions give answers
 RELATED = Type("Related")  # what stands in a relation to the thing that one more relation leads to
 CACHED_SKELETONS = 100_000  # skeletons whose order is remembered
 CACHED_NODES = 40  # of the longest one: longer programs are hardly ever alike

@@ -76,7 +76,6 @@ class ParserVocabulary:
         for text, program in questions:
             seen.update(text.split())
             alike.setdefault(program.skeleton(), []).append(program)
-        seen = {word for piece in seen for word in _split_words(piece)}
         for programs in alike.values():
             nodes = [program.nodes for program in programs]
             for at, step in (step.generalize() for step in order_tokens(programs[0])):
@@ -86,6 +85,12 @@ class ParserVocabulary:
             raise UserError("a question parser cannot be trained without questions that have programs")
         kinds |= _list_pair_tokens(kinds)
         made = {*kinds, *(new for token in kinds for new in _list_similar_tokens(token, schema))}
+        return cls.from_tokens(seen, made, schema)
+
+    @classmethod
+    def from_tokens(cls, texts: Iterable[str], made: Iterable[ParserToken], schema: Schema) -> ParserVocabulary:
+        """Of these tokens, and of the words of texts or of pieces of them."""
+        seen = {word for piece in texts for word in _split_words(piece)}
         tokens = sorted(made, key=lambda t: (t.op, str(t.inputs), str(t.output), t.words))
         terms = sorted({term for t in tokens for term in t.terms})
         spelled = _list_spellings(terms, schema)

@@ -1,0 +1,104 @@
+"""LXMERT's encoders over words and regions, and a head over answers on its pooled state.
+
+The layers are transformers'. An object's region, and a part's where the schema has parts, is brought to the width of
+visual features by a linear map of its own.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..end_to_end.network import AnswerBatch, pick_rows
+from ..end_to_end.questions import END, PAD, AnswererConfig
+from ..nsvqa.scene_parser.config import SceneParserConfig
+from ..nsvqa.scene_parser.network import SceneParser
+from ..nsvqa.scene_parser.regions import Regions, count_numbers, find_regions
+
+LONGEST = 128  # tokens of an action and a question that are read, the first one included
+CORNERS = 4  # numbers that say where a region lies
+
+
+class Lxmert(nn.Module):
+    """`forward(batch)` is [question, answer]; random weights until it is trained or loaded."""
+
+    def __init__(self, config: AnswererConfig) -> None:
+        from transformers import LxmertConfig, LxmertModel
+
+        super().__init__()
+        self.config = config
+        parser = SceneParserConfig.from_json(config.features["scene_parser"])
+        self.features = SceneParser(parser).requires_grad_(False)
+        sizes = {name: int(value) for name, value in config.sizes.items() if name != "dropout"}
+        dropout, self.seen = float(config.sizes["dropout"]), sizes["visual"]
+        body: Any = LxmertConfig(
+            vocab_size=config.tokens,
+            hidden_size=sizes["width"],
+            num_attention_heads=sizes["heads"],
+            intermediate_size=sizes["inside"],
+            l_layers=sizes["text_layers"],
+            r_layers=sizes["image_layers"],
+            x_layers=sizes["layers"],
+            visual_feat_dim=self.seen,
+            visual_pos_dim=CORNERS,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+            max_position_embeddings=LONGEST,
+            pad_token_id=PAD,
+        )
+        kind: Any = LxmertModel
+        self.body = kind(body)
+        numbers, part_numbers = count_numbers(parser)
+        self.object = nn.Sequential(nn.Linear(numbers, self.seen), nn.LayerNorm(self.seen))
+        self.part: nn.Module | None = None
+        if parser.schema.part_attributes:
+            self.part = nn.Sequential(nn.Linear(part_numbers, self.seen), nn.LayerNorm(self.seen))
+        width = sizes["width"]
+        self.answer = nn.Sequential(
+            nn.Linear(width, 2 * width), nn.GELU(), nn.LayerNorm(2 * width), nn.Linear(2 * width, len(config.answers))
+        )
+
+    def train(self, mode: bool = True) -> "Lxmert":
+        """The scene parser keeps its statistics."""
+        super().train(mode)
+        self.features.eval()
+        return self
+
+    def encode_images(self, images: Tensor) -> Tensor:
+        """[image, region, visual + 5] of pixels; what is computed once per image."""
+        return self.encode_regions(find_regions(self.features, images))
+
+    def encode_regions(self, regions: Regions) -> Tensor:
+        """[image, region, visual + 5] what stands for each region, its corners from 0 to 1, and whether it is there."""
+        held: list[tuple[nn.Module, Tensor, Tensor, Tensor]] = []
+        held.append((self.object, regions.features, regions.boxes, regions.exists))
+        if self.part is not None:
+            held.append((self.part, regions.part_features, regions.part_boxes, regions.part_exists))
+        scale = torch.tensor([*regions.size, *regions.size], dtype=torch.float32, device=regions.boxes.device)
+        rows = []
+        for look, features, boxes, exists in held:
+            corners = torch.cat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:]], -1).float() / scale
+            there = (exists > 0).float()[..., None]
+            rows.append(torch.cat([look(features.float()).float(), corners, there], -1))
+        return torch.cat(rows, 1)
+
+    def forward(self, batch: AnswerBatch) -> Tensor:
+        given: Any = batch.images
+        if isinstance(given, Regions):
+            given = self.encode_regions(given)
+        elif given.dtype == torch.uint8:
+            given = self.encode_images(given)
+        seen = pick_rows(given, batch.rows)
+        first = torch.full_like(batch.words[:, :1], END)
+        words = torch.cat([first, batch.words], 1)[:, :LONGEST]
+        there = seen[..., -1] > 0
+        there = there | ~there.any(1, keepdim=True)  # attention needs something to attend to
+        found = self.body(
+            input_ids=words,
+            visual_feats=seen[..., : self.seen],
+            visual_pos=seen[..., self.seen : -1],
+            attention_mask=(words != PAD).float(),
+            visual_attention_mask=there.float(),
+        )
+        scores: Tensor = self.answer(found.pooled_output)
+        return scores

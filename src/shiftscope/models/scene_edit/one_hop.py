@@ -1,0 +1,80 @@
+"""What the parsers learn from: texts of one action, and questions without "and", "or" and "not", with their programs.
+
+The two-hop sets ask whether a model that knows single actions and plain questions can put them together, so nothing
+of theirs is learned from: a training question of two hops is refused.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...errors import UserError
+from ...lang.op import get_op
+from ...lang.program import Program, split_action
+from ...question import Question
+from ...scene import Scene
+
+LOGIC_OPS = frozenset(("union", "intersect", "exclude"))
+LOGIC_NOTE = "logic"
+
+
+class TextProgram(NamedTuple):
+    """A text, what it means, which of the scenes it is about, and the action after which a question is asked."""
+
+    text: str
+    program: Program
+    scene: int
+    action: Program | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextPrograms:
+    """Texts about some scenes."""
+
+    pairs: tuple[TextProgram, ...]
+    scenes: tuple[Scene, ...]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+def collect_actions(scenes: Sequence[Scene], questions: Iterable[Question]) -> TextPrograms:
+    """The action texts, each once per scene."""
+    pairs: dict[TextProgram, None] = {}
+    place = {scene.id: k for k, scene in enumerate(scenes)}
+    for question in questions:
+        if question.program is None:
+            continue
+        action, _ = split_one_hop(question)
+        if action is not None and question.action:
+            pairs[TextProgram(question.action, action.canonicalize(), place[question.scenes[0]])] = None
+    return TextPrograms(tuple(pairs), tuple(scenes))
+
+
+def collect_questions(scenes: Sequence[Scene], questions: Iterable[Question]) -> TextPrograms:
+    """The questions, with the programs that run on the scene after the action."""
+    place = {scene.id: k for k, scene in enumerate(scenes)}
+    asked = ((q, split_one_hop(q)) for q in questions if q.program is not None)
+    pairs = [TextProgram(q.text, p.canonicalize(), place[q.scenes[0]], action) for q, (action, p) in asked]
+    return TextPrograms(tuple(pairs), tuple(scenes))
+
+
+def join_text_programs(pieces: Sequence[TextPrograms]) -> TextPrograms:
+    pairs: list[TextProgram] = []
+    scenes: list[Scene] = []
+    for piece in pieces:
+        pairs += [pair._replace(scene=pair.scene + len(scenes)) for pair in piece.pairs]
+        scenes += piece.scenes
+    return TextPrograms(tuple(pairs), tuple(scenes))
+
+
+def split_one_hop(question: Question) -> tuple[Program | None, Program]:
+    """The action's program and the question's; a UserError for one of two hops, which is for testing alone."""
+    assert question.program is not None
+    action, asked = split_action(question.program)
+    edits = 0 if action is None else sum(get_op(n.op).edits for n in action.nodes)
+    if edits > 1:
+        raise UserError(f"question {question.id} tells two actions; two-hop texts are for testing alone")
+    if question.note(LOGIC_NOTE) or LOGIC_OPS & {n.op for n in asked.nodes}:
+        raise UserError(f"question {question.id} has and, or or not; two-hop texts are for testing alone")
+    return action, asked
