@@ -359,7 +359,7 @@ def write_figures(
 ) -> None:
     """`audit.json`: the figures, what else is known, and the digests of the files that an audit is scored by."""
     told = {"version": AUDIT_VERSION, "digests": digest_files(folder)}
-    told |= collect_figures(made) | describe_licenses(sources) | about
+    told |= collect_figures(made) | describe_licenses(sources) | dict(about)
     text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1)
     open_folder(folder).write_whole(AUDIT_FILE, encode_utf8(text))
 

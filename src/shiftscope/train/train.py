@@ -26,16 +26,7 @@ from ..records import content_id
 from ..registry import MODELS, SCHEMAS
 from ..rng import seed_of
 from ..store.question_part import QuestionPart
-from ..trainable import (
-    ACTIONS,
-    PROGRAMS,
-    ExampleSet,
-    ProgressCallback,
-    SplitData,
-    Trainable,
-    TrainRecipe,
-    TrainStage,
-)
+from ..trainable import ACTIONS, PROGRAMS, ExampleSet, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
 from ..url_path import refuse_url
 from .accelerator import make_accelerator, name_device

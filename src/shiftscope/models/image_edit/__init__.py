@@ -12,7 +12,7 @@ from ...errors import UserError
 from ...model import ModelOptions, ModelSetting, ModelTraits, Prompt, Response
 from ...picture import stack
 from ...schema import Schema
-from ...shortcuts.concepts import tokenize_texts
+from ...shortcuts.tokens import tokenize_texts
 from ...trained_folder import MODEL_FILE
 from ..end_to_end.questions import type_answer
 from ..scene_edit.outcome import describe_outcome

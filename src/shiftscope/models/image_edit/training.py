@@ -20,7 +20,7 @@ from ...lang.program import split_action
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
-from ...shortcuts.concepts import tokenize_texts
+from ...shortcuts.tokens import tokenize_texts
 from ...trainable import (
     ACTIONS,
     IMAGES,
@@ -105,7 +105,6 @@ class EditorStage(TrainStage):
     def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> EditorConfig:
         assert train is not None
         words = list(tokenize_texts(train.supervision[self.name].texts).vocabulary)
-        words = gather(words) if gather is not None else words
         plain = AnswererConfig(tuple(sorted(set(words))), (), (0, 0), {}, {})
         answerer = None if self.start is None else AnswererConfig.from_json(self.start.config(ANSWERER))
         return EditorConfig(plain, dict(SIZES), answerer)

@@ -57,8 +57,6 @@ class ActionParserStage(TrainStage):
     def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> Any:
         assert train is not None
         texts = sorted({text for text, _ in train.supervision[self.name]})
-        if gather is not None:
-            texts = gather(texts)
         if not texts:
             raise UserError("an action parser cannot be trained without texts of actions and their programs")
         vocabulary = ParserVocabulary.from_tokens(texts, list_action_tokens(schema), schema)

@@ -13,7 +13,7 @@ from ...lang.scene_posterior import concatenate_posteriors
 from ...model import ModelOptions, ModelSetting, ModelTraits, Prompt, Response
 from ...picture import stack
 from ...schema import Schema
-from ...shortcuts.concepts import tokenize_texts
+from ...shortcuts.tokens import tokenize_texts
 from ...trained_folder import MODEL_FILE
 from ..end_to_end.questions import AnswererConfig, type_answer
 from ..nsvqa.trained_model import SCENE_PARSER

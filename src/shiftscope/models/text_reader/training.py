@@ -61,7 +61,7 @@ class ReaderStage(AnswerStage):
 
     def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> AnswererConfig:
         assert train is not None
-        return super().fit_vocabulary(schema, replace(train, pixels=None), gather)
+        return super().fit_vocabulary(schema, replace(train, pixels=None))
 
     def build_network(self, config: AnswererConfig) -> nn.Module:
         from .network import TextReader
