@@ -27,6 +27,7 @@ MOST_OVERHEAD = 0.15  # of the time that local processes take
 LEAST_SECONDS = 180  # of a job whose overhead says something
 NODES = (1, 2, 3)
 TICK = os.sysconf("SC_CLK_TCK")
+LOOK_SECONDS = 0.2  # between looks at what processes have taken
 STORE = 500 << 20  # bytes of each node's object store
 
 
@@ -97,14 +98,24 @@ def open_cluster(cpus: list[int]) -> Iterator[str]:
 
 
 def run_command(*words: str) -> dict[str, float]:
-    """Wall and CPU seconds of a command, with whatever works for it among this process's descendants."""
-    before, began = sum_cpu_seconds(), time.perf_counter()
-    subprocess.run([sys.executable, "-m", "shiftscope", *words], check=True, stdout=subprocess.DEVNULL)
-    return {"seconds": time.perf_counter() - began, "cpu": sum_cpu_seconds() - before}
+    """Wall and CPU seconds of a command, with whatever works for it among this process's descendants.
+
+    These are looked at again and again: Ray does not wait for its workers, so what they took is gone when they end.
+    """
+    before, began = read_cpu_ticks(), time.perf_counter()
+    seen = dict(before)
+    with subprocess.Popen([sys.executable, "-m", "shiftscope", *words], stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            seen |= read_cpu_ticks()
+            time.sleep(LOOK_SECONDS)
+    took = time.perf_counter() - began
+    if process.returncode:
+        sys.exit(f"shiftscope {' '.join(words)} ended with {process.returncode}")
+    return {"seconds": took, "cpu": (sum(seen.values()) - sum(before.values())) / TICK}
 
 
-def sum_cpu_seconds() -> float:
-    """Of all descendants of this process, those that have ended included."""
+def read_cpu_ticks() -> dict[tuple[int, str], int]:
+    """Of each descendant of this process, by its number and when it began."""
     parents, ticks = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -113,16 +124,14 @@ def sum_cpu_seconds() -> float:
             except OSError:  # it has just ended
                 continue
             parents[int(entry.name)] = int(fields[1])
-            ticks[int(entry.name)] = sum(map(int, fields[11:15]))
+            ticks[int(entry.name), fields[19]] = int(fields[11]) + int(fields[12])
 
     def descends(process: int) -> bool:
         while process in parents and process != os.getpid():
             process = parents[process]
         return process == os.getpid()
 
-    own = os.times()
-    ended = own.children_user + own.children_system
-    return ended + sum(count for process, count in ticks.items() if descends(process) and process != os.getpid()) / TICK
+    return {key: count for key, count in ticks.items() if descends(key[0]) and key[0] != os.getpid()}
 
 
 def digest_files(folder: Path) -> dict[str, str]:

@@ -47,6 +47,7 @@ LOOK_SECONDS = 2.0  # between looks at which nodes are there
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else Ray warns of what it will do one day
+    "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # else it prints those of jobs that were stopped after the first error
 }
 
 
