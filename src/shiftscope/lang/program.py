@@ -6,6 +6,7 @@ A hypothetical program is an action and a question about its outcome: `join_acti
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import ge
 from typing import Any
 
 from ..errors import UserError
@@ -61,6 +62,7 @@ class Node:
 
 _node_cache: dict[tuple[object, ...], Node] = {}
 MAX_NODES = 512  # official programs stay below 40, ours (rd+) below 200, what parsers may write below 512
+_NUMBERS = range(MAX_NODES)
 _NODE_CACHE_LIMIT = 200_000  # distinct nodes kept for reuse; a corpus of CLEVR questions has a few thousand
 
 
@@ -87,9 +89,9 @@ class Program:
             raise ProgramError("a program needs at least one node")
         if len(self.nodes) > MAX_NODES:
             raise ProgramError(f"a program of {len(self.nodes)} nodes; {MAX_NODES} is the most")
-        for i, n in enumerate(self.nodes):
-            if n.reach >= i:
-                raise ProgramError(f"node {i} ({n.op}) reads node {n.reach}, which does not come before it")
+        if any(map(ge, [n.reach for n in self.nodes], _NUMBERS)):
+            i, n = next((i, n) for i, n in enumerate(self.nodes) if n.reach >= i)
+            raise ProgramError(f"node {i} ({n.op}) reads node {n.reach}, which does not come before it")
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -330,6 +330,7 @@ class TemplateProgramBuilder:
             first = len(self._pieces)
             self._pieces += pieces
             self._plan.append((n.inputs, [(first + i, p.slot) for i, p in enumerate(pieces)]))
+        self._scene = frozenset(k for k, piece in enumerate(self._pieces) if piece.op == "scene")
         self._nodes: dict[tuple[int, int, int, int], Node] = {}  # by piece, its inputs, and the code in its slot
 
     def __call__(self, values: list[int]) -> Program:
@@ -358,6 +359,32 @@ class TemplateProgramBuilder:
                 nodes.append(made)
             last.append(left)
         return Program(tuple(nodes)), last
+
+    def build_after(self, values: list[int], action: tuple[Node, ...]) -> Program:
+        """The program asked of the scene after an action, as `join_action` puts the two together."""
+        nodes = list(action)
+        last: list[int] = []
+        known, scene = self._nodes, self._scene
+        for inputs, pieces in self._plan:
+            left = last[inputs[0]] if inputs else -1
+            right = last[inputs[1]] if len(inputs) == 2 else -1
+            for piece, slot in pieces:
+                code = -1
+                if slot >= 0:
+                    code = values[slot]
+                    if code < 0:
+                        continue
+                elif piece in scene:
+                    left = len(action) - 1
+                    continue
+                key = (piece, left, right, code)
+                made = known.get(key)
+                if made is None:
+                    made = known[key] = self._build_node(*key)
+                left = len(nodes)
+                nodes.append(made)
+            last.append(left)
+        return Program(tuple(nodes))
 
     def _build_node(self, number: int, left: int, right: int, code: int) -> Node:
         piece = self._pieces[number]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...lang.program import Program, join_action
+from ...lang.program import Program
 from ...question import JOINED, Notes, Provenance, Question
 from ...rng import RandomChoices
 from ...scene import Scene
@@ -212,7 +212,7 @@ def _build_question(
         id=name,
         text=text,
         scenes=(worded.after.scenes[0].id,),
-        program=join_action(worded.nodes, program),
+        program=generator.programs[number].build_after(found.values, worded.nodes),
         answer=answer,
         kind=family.kind,
         action=worded.text.sentence,
