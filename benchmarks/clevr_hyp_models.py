@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -173,11 +172,16 @@ class HypStudy:
         seconds = round(time.monotonic() - began, 1)
         result = measure_run(log) | {"outcome": measure_outcomes(self.data, split, folder / "run"), "seconds": seconds}
         (folder / RESULT).write_text(json.dumps(result) + "\n")
-        if self.given.results is not None:
-            target = self.given.results / f"{_name_folder(name)}-{split}.json"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(folder / RESULT, target)
+        self._keep_figures()
         print(f"{name} on {split}: {_format(result['accuracy'][''])}, {result['seconds']} s", flush=True)
+
+    def _keep_figures(self) -> None:
+        """All figures so far, as one file, since few come back from a borrowed machine."""
+        if self.given.results is None:
+            return
+        figures = {name: {split: self.find_result(name, split) for split in TESTS} for name in ROWS}
+        self.given.results.mkdir(parents=True, exist_ok=True)
+        (self.given.results / "figures.json").write_text(json.dumps(figures) + "\n")
 
     @contextmanager
     def _stop_in_time(self) -> Iterator[None]:
