@@ -50,7 +50,7 @@ def parse_counts(text: str) -> tuple[int, ...]:
 @dataclass(frozen=True, slots=True)
 class CovrSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "covr"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     world: str = option(
         WORLDS[0], "Sample and render new scenes instead of reading graphs.", shown=None, type=CovrWorld, parse=str
