@@ -1,6 +1,7 @@
 """Alternatives: which two things are set against each other, be it by "or", by "both" or in a comparison."""
 
 from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 
 from ...english.nouns import (
     OWN_PARTS,
@@ -12,7 +13,9 @@ from ...english.nouns import (
     is_mass_noun,
     is_worn,
 )
+from ...english.word_lists import word_set
 from ...scene_graph.relation_exclusivity import classify_target
+from ...scene_graph.wordnet import WordNet
 from .fluency import ENCOMPASSING
 
 ALIKE_MODIFIERS: tuple[Callable[[str], bool], ...] = (OWN_PARTS.__contains__,)  # with a hand, with a fork
@@ -24,6 +27,31 @@ def are_alternatives(one: str, other: str, tests: Sequence[Callable[[str], bool]
     if are_other_words(one, other) or not ENCOMPASSING.isdisjoint((one, other)):  # a remote or a controller, in a zoo
         return False
     return all(test(one) == test(other) for test in tests)
+
+
+@lru_cache(maxsize=65536)
+def share_kind(one: str, other: str) -> bool:
+    """Whether both are of a kind that is less wide than "artifact": a surfboard and a blanket are not.
+
+    What one is on anyway, and what WordNet does not know, is not judged.
+    """
+    if classify_target(one) == classify_target(other) == "ground" or (is_location(one) and is_location(other)):
+        return True
+    if (is_food(one) and is_food(other)) or (is_worn(one) and is_worn(other)):
+        return True
+    wordnet, wide = _find_wide_kinds()
+    known = [wordnet.noun(name) for name in (one, other)]
+    if None in known:
+        return True
+    kinds = [noun.wider - wide for noun in known if noun is not None]
+    return not kinds[0].isdisjoint(kinds[1])
+
+
+@cache
+def _find_wide_kinds() -> tuple[WordNet, frozenset[int]]:
+    wordnet = WordNet()
+    found = (wordnet.find_senses(name, "noun")[0] for name in word_set("nouns", "kinds too wide to choose within"))
+    return wordnet, frozenset[int]().union(*map(wordnet.list_wider, found))
 
 
 def are_both_on_ground(one: str, other: str) -> bool:

@@ -151,7 +151,7 @@ def test_what_one_may_choose_instead_is_in_one_of_the_other_images(drafts):
             words = [_words(case, image, noun) for image in own.graphs[1:]]
             assert any(other in said for said in words), draft.text
             checked += 1
-    assert checked > 30
+    assert checked > 20
 
 
 def _words(case: SubgraphCase, image: int, noun: bool) -> set[str]:

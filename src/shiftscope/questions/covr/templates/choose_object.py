@@ -25,7 +25,7 @@ from ....rng import PathDice
 from ....scene_graph import subgraph as subgraphs
 from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphBranch, SubgraphLink
 from .. import wording
-from ..alternatives import ALIKE, ALIKE_MODIFIERS, are_alternatives, are_both_on_ground
+from ..alternatives import ALIKE, ALIKE_MODIFIERS, are_alternatives, are_both_on_ground, share_kind
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..fluency import BETWEEN, is_ground
@@ -62,6 +62,8 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
         if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
             return False
         if not are_alternatives(own, name, tests):  # holding a frisbee or hands, in the water or in a zoo
+            return False
+        if not case.schema.closed and not share_kind(own, name):  # on a couch or a skateboard
             return False
         if (is_alive(own), is_person(own)) != (is_alive(name), is_person(name)):  # next to an elephant or a man
             return False
