@@ -66,7 +66,7 @@ from ..shortcuts.stream.label import (
     count_prefixes,
     label_part,
 )
-from ..shortcuts.stream.plan import UNTYPED_VOCABULARY_FILE, PartJob, StreamPlan, save_vocabulary
+from ..shortcuts.stream.plan import UNTYPED_VOCABULARY_FILE, LabelJob, StreamPlan, save_vocabulary
 from ..shortcuts.stream.reduce import ReduceJob, mark_test_pairs, reduce_groups, reduce_members
 from ..shortcuts.stream.scan import ObjectLookup, ScanJob, ScannedFile, ScannedPart, merge_remarks, scan_file
 from ..shortcuts.stream.spool import Spool
@@ -308,8 +308,8 @@ class _Stream:
 
     def _list_jobs(
         self, plan: StreamPlan, parts: Sequence[ScannedPart], starts: Sequence[tuple[int, ...]] | None = None
-    ) -> list[PartJob]:
-        return [PartJob(plan, part, k, starts[k] if starts else ()) for k, part in enumerate(parts)]
+    ) -> list[LabelJob]:
+        return [LabelJob(plan, part, k, starts[k] if starts else ()) for k, part in enumerate(parts)]
 
     def _list_missing(self, plan: StreamPlan, parts: Sequence[ScannedPart]) -> tuple[tuple[str, str], ...]:
         why = NO_IMAGE_ANNOTATED if any(part.says_objects for part in parts) else NO_OBJECTS

@@ -34,7 +34,7 @@ from ..concepts import (
 )
 from ..tokens import TokenizedTexts
 from .counts import PairCounts, save_pairs
-from .plan import UNTYPED_VOCABULARY_FILE, PartJob, join_codes, list_concept_parts, load_vocabulary
+from .plan import UNTYPED_VOCABULARY_FILE, LabelJob, join_codes, list_concept_parts, load_vocabulary
 from .spool import Array, build_texts, locate_texts, unpack_texts
 
 TYPE_COUNTS = "type_counts"  # the merged counts, in the spool
@@ -53,7 +53,7 @@ class TypeCounts:
         return TypeCounts(self.asked + other.asked, self.begun + other.begun)
 
 
-def assign_part(job: PartJob) -> TypeCounts:
+def assign_part(job: LabelJob) -> TypeCounts:
     """Global numbers for what the scan numbered by part; splits; types."""
     plan, name = job.plan, f"assign-{job.place}"
     if not plan.spool.has(name):
@@ -105,7 +105,7 @@ class PartLengths:
     sizes: tuple[int, ...]
 
 
-def count_part(job: PartJob) -> PartLengths:
+def count_part(job: LabelJob) -> PartLengths:
     """f(w, a) of the part's words and objects."""
     plan, name = job.plan, f"words-{job.place}"
     if not plan.spool.has(name):
@@ -150,7 +150,7 @@ class LabelCounts:
         )
 
 
-def label_part(job: PartJob) -> LabelCounts:
+def label_part(job: LabelJob) -> LabelCounts:
     """The concepts of the part's samples; how often each group has each answer, in every split."""
     plan, name = job.plan, f"label-{job.place}"
     if not plan.spool.has(name):
@@ -196,7 +196,7 @@ def label_part(job: PartJob) -> LabelCounts:
 class PrefixJob:
     """Count the beginnings, one word longer than the frequent ones of `levels`."""
 
-    job: PartJob
+    job: LabelJob
     words: int  # in the vocabulary
     levels: tuple[Ints, ...]  # [length − 1] node before × words + word, ascending; its place is the node
 

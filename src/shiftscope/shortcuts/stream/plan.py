@@ -119,7 +119,7 @@ def _load_vocabulary(folder: Path, name: str) -> Vocabulary:
 
 
 @dataclass(frozen=True, slots=True)
-class PartJob:
+class LabelJob:
     """One part, in one of the passes."""
 
     plan: StreamPlan
