@@ -11,6 +11,7 @@ from ...english.nouns import (
     is_food,
     is_location,
     is_mass_noun,
+    is_plural_noun,
     is_worn,
 )
 from ...english.word_lists import word_set
@@ -35,7 +36,7 @@ def share_kind(one: str, other: str) -> bool:
 
     What one is on anyway, and what WordNet does not know, is not judged.
     """
-    if classify_target(one) == classify_target(other) == "ground" or (is_location(one) and is_location(other)):
+    if classify_target(one) == classify_target(other) == "ground":
         return True
     if (is_food(one) and is_food(other)) or (is_worn(one) and is_worn(other)):
         return True
@@ -69,6 +70,10 @@ def are_comparable_objects(one: str, other: str) -> bool:
     if not are_comparable_things(one, other) or not are_both_on_ground(one, other):
         return False
     if is_location(one) != is_location(other):  # in a bathroom, in a sink
+        return False
+    if not share_kind(one, other) or is_plural_noun(one) != is_plural_noun(other):  # on a horse, on a bench
+        return False
+    if one in OWN_PARTS and other in OWN_PARTS:  # a bear with a brown neck, one with brown ears
         return False
     if classify_garment(one) != classify_garment(other):  # ski pants, eyeglasses
         return False

@@ -63,7 +63,7 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
             return False
         if not are_alternatives(own, name, tests):  # holding a frisbee or hands, in the water or in a zoo
             return False
-        if not case.schema.closed and not share_kind(own, name):  # on a couch or a skateboard
+        if not (case.schema.closed or branch.link.modifiers or share_kind(own, name)):  # on a couch or a skateboard
             return False
         if (is_alive(own), is_person(own)) != (is_alive(name), is_person(name)):  # next to an elephant or a man
             return False
