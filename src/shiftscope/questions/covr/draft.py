@@ -171,7 +171,9 @@ def draw_image_condition(case: SubgraphCase, dice: PathDice) -> ImageCondition |
 def _draw_among_containing(case: SubgraphCase, test: str, dice: PathDice) -> ImageCondition | None:
     """A number that tells images apart all of which contain one; at least one of a set does not meet the condition."""
     counts = count_per_image(case)
-    numbers = [n for n in range(1, max(counts.values(), default=0) + 1) if n in counts.values() or test == "at most"]
+    most = test == "at most"
+    least = 2 if most and not case.schema.closed else 1  # nobody counts images with at most 1 pizza box
+    numbers = [n for n in range(least, max(counts.values(), default=0) + 1) if n in counts.values() or most]
     telling = [n for n in numbers if not all(passes_test(test, count, n) for count in counts.values())]
     if not telling:
         return None
