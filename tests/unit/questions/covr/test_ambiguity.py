@@ -91,7 +91,7 @@ def test_another_name_counts_only_where_the_rest_fits():
 
 def test_at_most_in_an_image_can_be_wrong_for_some_image_of_every_set():
     case = case_of(
-        ObjectNode("dog"), ("dog",), ("dog, dog",), ("dog, dog, dog",), ("dog",), ("dog, dog",), ("cat",), ("cow",)
+        ObjectNode("dog"), ("dog",), ("dog, dog",), ("dog, dog, dog",), ("dog",), ("dog, dog, dog, dog",), ("cat",)
     )
     seen = []
     for seed in range(60):
@@ -103,12 +103,12 @@ def test_at_most_in_an_image_can_be_wrong_for_some_image_of_every_set():
                 assert 0 < so_many + sum(count > found.number for count in counts) == len(images)
                 assert max(counts) > found.number
                 seen.append((found.number, so_many, len(images)))
-    assert {number for number, *_ in seen} == {1, 2}
+    assert {number for number, *_ in seen} == {2, 3}  # not 1: nobody counts images with at most 1 dog
     assert len({so_many for _, so_many, _ in seen}) > 2
 
 
 def test_two_images_with_at_most_so_many_can_be_right_and_wrong():
-    scenes = [("dog",), ("dog, dog",), ("dog, dog, dog",), ("dog",), ("dog, dog",), ("cat",), ("cow",)]
+    scenes = [("dog",), ("dog, dog",), *[("dog, dog, dog",)] * 3, ("dog",), ("dog, dog",), ("cat",), ("cow",)]
     answers = set()
     related = RelatedImages(
         build_index(pack_graphs([graph(str(k), *said) for k, said in enumerate(scenes)])), build_exclusivity(SCHEMA)
