@@ -27,7 +27,7 @@ check: setup
 	$(PYTEST) tests/contracts
 
 test: setup  # what `make check` runs is not run again
-	$(PYTEST) tests/unit tests/e2e -m "not full" --durations=40
+	$(PYTEST) tests/unit tests/e2e -m "not full"
 
 test-full: setup
 	$(PYTEST)

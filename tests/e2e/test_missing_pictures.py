@@ -316,7 +316,16 @@ def test_a_test_is_refused_in_its_own_words(place):
     assert here(*given, "known", "--model", "oracle", cwd=place).returncode == 0
 
 
-BUILT_IN = ("random", "majority", "majority_per_template", "question_only", "object_only", "oracle", "action_ignored")
+BUILT_IN = (
+    "random",
+    "random_uniform",
+    "majority",
+    "majority_per_template",
+    "question_only",
+    "object_only",
+    "oracle",
+    "action_ignored",
+)
 
 
 @pytest.mark.parametrize("model", BUILT_IN)

@@ -12,7 +12,16 @@ from shiftscope.errors import UserError
 from shiftscope.executor import GC_THRESHOLD, LocalExecutor, call_in_parent
 
 
-def test_results_come_in_order_and_cycles_are_looked_for_less_meanwhile():
+@pytest.fixture
+def usual_collection():
+    """As Python starts; a command that ran in this process may have changed it."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
+
+
+def test_results_come_in_order_and_cycles_are_looked_for_less_meanwhile(usual_collection):
     before = gc.get_threshold()
     with closing(LocalExecutor(2).map(abs, [-3, -1, -2], ahead=2)) as found:
         assert next(found) == 3

@@ -123,6 +123,7 @@ def audit_stream(
         refuse_folder(out, files.paths, folders)
         spool = Spool((out / SPOOL_FOLDER).absolute())
         with _open_spool(spool) as token, stage_audit(out, folders) as stage:
+            stage.mkdir()
             return _Stream(executor, tell, spool, files, chosen, recipes or {}, token).audit(stage)
 
 

@@ -31,7 +31,7 @@ PAIRS = tuple(
 @pytest.fixture(scope="module")
 def parser():
     stage = ActionParserStage()
-    config = stage.fit_vocabulary(SCHEMA, SplitData(None, (), {stage.name: PAIRS}), None)
+    config = stage.fit_vocabulary(SCHEMA, SplitData(None, (), {stage.name: PAIRS}))
     torch.manual_seed(0)
     return stage, config, stage.build(config, {})
 

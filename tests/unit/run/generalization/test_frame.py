@@ -9,6 +9,7 @@ import pytest
 from covr_toys import asked, dataset, questions_of, scenes_of
 from graphs import graph
 from shiftscope.model import Response
+from shiftscope.run import cluster_replicas as asking
 from shiftscope.run import evaluate as evaluating
 from shiftscope.run.evaluate import RunSpec
 from shiftscope.run.generalization import SourceSplit, compositional, contrast, segment_combine
@@ -31,7 +32,7 @@ def test_a_stopped_test_goes_on_where_it_stopped(toys, tmp_path, monkeypatch):
     monkeypatch.setattr(evaluating, "BATCH", 8)
     monkeypatch.setattr(evaluating, "KEPT_ROWS", 8)
     asked_for = []
-    real = evaluating.predict_checked
+    real = asking.predict_checked
 
     def interrupted(model, prompts, name):
         if len(asked_for) == 3:
@@ -39,13 +40,13 @@ def test_a_stopped_test_goes_on_where_it_stopped(toys, tmp_path, monkeypatch):
         asked_for.append(len(prompts))
         return real(model, prompts, name)
 
-    monkeypatch.setattr(evaluating, "predict_checked", interrupted)
+    monkeypatch.setattr(asking, "predict_checked", interrupted)
     with pytest.raises(KeyboardInterrupt):
         take_test("contrast", RunSpec("oracle", toys), tmp_path / "cut")
     assert not (tmp_path / "cut/result.json").exists()
     assert len(list(read_rows(tmp_path / "cut/runs/contrast"))) == 24
     counted = []
-    monkeypatch.setattr(evaluating, "predict_checked", lambda m, p, n: counted.append(len(p)) or real(m, p, n))
+    monkeypatch.setattr(asking, "predict_checked", lambda m, p, n: counted.append(len(p)) or real(m, p, n))
     again = take_test("contrast", RunSpec("oracle", toys), tmp_path / "cut")
     assert sum(counted) == whole.asked - 24
     assert again.lines == whole.lines
@@ -57,7 +58,7 @@ def test_a_stopped_test_goes_on_where_it_stopped(toys, tmp_path, monkeypatch):
 def test_a_finished_test_asks_nothing_again(toys, tmp_path, monkeypatch):
     first = take_test("segment_combine", RunSpec("oracle", toys), tmp_path / "out")
     before = (tmp_path / "out/result.json").read_bytes()
-    monkeypatch.setattr(evaluating, "predict_checked", lambda *a: pytest.fail("asked again"))
+    monkeypatch.setattr(asking, "predict_checked", lambda *a: pytest.fail("asked again"))
     assert take_test("segment_combine", RunSpec("oracle", toys), tmp_path / "out").lines == first.lines
     assert (tmp_path / "out/result.json").read_bytes() == before
 
@@ -194,14 +195,14 @@ def test_the_questions_can_be_asked_elsewhere_and_come_back_as_a_file(toys, tmp_
 
 
 def test_replies_that_failed_count_as_wrong_and_are_told(toys, tmp_path, monkeypatch):
-    real = evaluating.predict_checked
+    real = asking.predict_checked
 
     def failing(model, prompts, name):
         made = real(model, prompts, name)
         bad = ["less_than" in p.question.id for p in prompts]
         return [Response(status="failed", reason="down") if b else r for b, r in zip(bad, made, strict=True)]
 
-    monkeypatch.setattr(evaluating, "predict_checked", failing)
+    monkeypatch.setattr(asking, "predict_checked", failing)
     made = take_test("contrast", RunSpec("oracle", toys), tmp_path / "out")
     by = {dict(line.of)["change"]: {s.metric: s for s in line.scores} for line in made.lines}
     score = by["at least → less than"]["accuracy"]
