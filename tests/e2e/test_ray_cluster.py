@@ -39,13 +39,13 @@ def test_jobs_come_back_as_from_local_processes(executor, tmp_path):
     assert sorted(executor.map_unordered_with(10, cluster_tasks.add, [1, 2, 3])) == [11, 12, 13]
     urgent = deque()
     done = []
-    for job, result in executor.map_growing(cluster_tasks.square, iter(range(9)), urgent):
+    for job, result in executor.map_growing(cluster_tasks.square, iter(range(40)), urgent):
         assert result == job * job
         if not done:
             urgent.append(100)
         done.append(job)
-    assert sorted(done) == [*range(9), 100]
-    assert done[-1] != 100
+    assert sorted(done) == [*range(40), 100]
+    assert done[-1] != 100  # of 40 jobs, four at a time
     with pytest.raises(UserError, match=r"^there is no 7$"):
         list(executor.map(cluster_tasks.refuse, [7], ahead=1))
     with pytest.raises(ZeroDivisionError):
