@@ -1,9 +1,12 @@
 """Speed and memory of an audit that streams: synthetic samples in Parquet shards, all nine shortcuts, sets and marks.
 
-`python -m benchmarks.audit_stream [--samples 20000000] [--workers 2] [--folder DIR] [--json]` makes the samples (a
-seeded generator over columns, 100,000 rows a shard), then runs `audit_stream` in a process of its own, and watches the
-memory of that process and of all that it starts. The questions are of the lengths and frequencies of VQA's, from a
-pool of 200,000; two in five get another last word. An image has five questions, and one to six kinds of objects.
+`python -m benchmarks.audit_stream [--samples 20000000] [--workers 2] [--nodes 3] [--folder DIR] [--json]` makes the
+samples (a seeded generator over columns, 100,000 rows a shard), then runs `audit_stream` in a process of its own, and
+watches the memory of that process and of all that it starts. The questions are of the lengths and frequencies of VQA's,
+from a pool of 200,000; two in five get another last word. An image has five questions, and one to six kinds of objects.
+
+With `--nodes N` it runs once more, on a Ray cluster of N nodes of one CPU on this machine, and must find the same
+figures. The memory is then that of every process of the cluster, Ray's own included.
 
 Needs about 1.4 kB of disk a sample, half of it while the sets are put together.
 """
@@ -26,6 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmarks.cluster import open_cluster
 from benchmarks.table import row
 from shiftscope.formats.vqa import question_types
 from shiftscope.rng import derive
@@ -43,7 +47,7 @@ BUDGET_SECONDS, BUDGET_GB = 15 * 60, 3.0
 MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
-from shiftscope.executor import LocalExecutor
+from shiftscope.executor import open_executor
 from shiftscope.run.audit import AuditFiles
 from shiftscope.run.stream_audit import audit_stream
 if __name__ == "__main__":
@@ -54,7 +58,7 @@ if __name__ == "__main__":
         if not passes or passes[-1][0] != what:
             passes.append([what, now()])
     made = audit_stream(AuditFiles((Path(sys.argv[1]),)), Path(sys.argv[2]), tell=tell,
-                        executor=LocalExecutor(int(sys.argv[3])))
+                        executor=open_executor(int(sys.argv[3]), sys.argv[4]))
     end = now()
     passes.append(["", end])
     cpu = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -68,6 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Stream an audit of synthetic samples.")
     parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--nodes", type=int, default=0, help="of a Ray cluster on this machine; none by default")
     parser.add_argument("--folder", type=Path, default=None, help="for samples and audit; else a temporary one")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
@@ -77,6 +82,11 @@ def main() -> None:
         make_shards(folder / "shards", given.samples)
         making = time.perf_counter() - start
         told = measure(folder, given.workers) | {"making": making, "workers": given.workers}
+        if given.nodes:
+            with open_cluster([1] * given.nodes) as address:
+                there = measure(folder, 0, f"ray:{address}") | {"nodes": given.nodes}
+            assert there["lines"] == told["lines"], "the cluster's figures differ"
+            told["cluster"] = there
     if given.json:
         print(json.dumps(told))
         return
@@ -88,22 +98,30 @@ def main() -> None:
     row("CPU time of that", f"{told['cpu']:.1f} s", "-")
     row("samples a second", f"{told['samples'] / told['seconds']:,.0f}", "-")
     row("peak memory of all processes", f"{told['peak_gb']:.2f} GB", f"{BUDGET_GB:g} GB")
+    if given.nodes:
+        row(
+            f"on {given.nodes} nodes of a cluster",
+            f"{there['seconds']:.1f} s",
+            f"{BUDGET_SECONDS} s" if budget else "-",
+        )
+        row("  peak memory, the cluster's included", f"{there['peak_gb']:.2f} GB", "-")
     for line in told["lines"]:
         print(f"{line[0]:<10}" + "".join(f"{n:>14,}" for n in line[1:]))
 
 
-def measure(folder: Path, workers: int) -> dict[str, Any]:
-    """In a process of its own, whose memory is watched."""
+def measure(folder: Path, workers: int, cluster: str = "") -> dict[str, Any]:
+    """In a process of its own, whose memory is watched; with a cluster, whatever this process has started."""
     script = folder / "measured.py"  # spawned workers import it
     script.write_text(MEASURED, "utf-8")
-    command = [sys.executable, str(script), str(folder / "shards"), str(folder / "out"), str(workers)]
+    command = [sys.executable, str(script), str(folder / "shards"), str(folder / f"out{cluster[:3]}")]
+    command += [str(workers), cluster]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        peaks = [0]
+        peaks, top = [0], os.getpid() if cluster else process.pid
         over = threading.Event()
 
         def watch() -> None:
             while not over.wait(0.1):
-                peaks.append(sum(map(read_resident, list_tree(process.pid))))
+                peaks.append(sum(map(read_resident, list_tree(top))))
 
         watcher = threading.Thread(target=watch)
         watcher.start()

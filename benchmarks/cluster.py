@@ -46,7 +46,6 @@ def main() -> None:
 
 
 def measure(folder: Path, images: int, shard: int, size: str) -> dict[str, Any]:
-    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
     words = ("make", "clevr", "--shard", str(shard), "--size", size)
     run_command(*words, "--images", "40", "--out", str(folder / "warm"))  # compiles what is not compiled yet
     jobs = (*words, "--images", str(images))
@@ -84,6 +83,7 @@ def measure(folder: Path, images: int, shard: int, size: str) -> dict[str, Any]:
 @contextmanager
 def open_cluster(cpus: list[int]) -> Iterator[str]:
     """The address of a cluster whose nodes have so many CPUs; the head, where the driver is, lends none."""
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False}

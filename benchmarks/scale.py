@@ -25,6 +25,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scale_machines import describe_machines, read_machines
 from benchmarks.scale_picture import draw_panels
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -352,6 +353,7 @@ start-up makes it smaller.
                 left.setdefault(cell["skipped"], []).append(f"{size:,}")
         if left:
             yield "\n" + "\n".join(f"Not measured: {', '.join(sizes)} ({why})." for why, sizes in left.items()) + "\n"
+    yield from describe_machines(read_machines())
 
 
 if __name__ == "__main__":

@@ -51,11 +51,15 @@ def command(
     from ..model import IMAGES, SCENES, ModelOptions, get_reads
     from ..run.diagnose import diagnose, refuse_other_diagnosis
     from ..run.diagnosis_plan import DiagnosisSpec, plan_diagnosis
+    from ..run.local_replicas import count_replicas
 
     for name, value in (("temperature", temperature), ("timeout", timeout)):
         if not math.isfinite(value):
             raise UserError(f"--{name} must be a finite number, not {value}")
     refuse_cache_conflict(cache, no_cache)
+    shares = count_replicas(replicas)
+    if shares is None:  # one of several processes of accelerate launch, the first of which does all of it
+        return
     options = ModelOptions(
         max_tokens=max_tokens,
         temperature=temperature,
@@ -64,7 +68,7 @@ def command(
         trust_remote_code=trust_remote_code,
         batch=batch,
         device=device,
-        replicas=replicas,
+        replicas=shares,
         in_flight=in_flight,
         timeout=timeout,
         retries=retries,

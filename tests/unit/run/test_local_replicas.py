@@ -102,9 +102,11 @@ def test_a_launcher_says_how_many(monkeypatch, refuses):
 def test_the_others_of_a_launcher_do_nothing(folder, data, tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "1")
-    ended = here("run", "--model", f"hf:{folder}", "--data", data, "--out", tmp_path / "run")
-    assert (ended.returncode, ended.stdout) == (0, "")
-    assert not (tmp_path / "run").exists()
+    out = ("--out", tmp_path / "run")
+    for words in (("run", "--model", f"hf:{folder}", "--data", data, *out), ("diagnose", f"hf:{folder}", *out)):
+        ended = here(*words)
+        assert (ended.returncode, ended.stdout) == (0, "")
+        assert not (tmp_path / "run").exists()
 
 
 def test_models_without_replicas(data, tmp_path, refuses):
