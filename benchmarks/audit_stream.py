@@ -43,6 +43,7 @@ LONGEST = 6  # words after the type
 NEW_WORD = 0.4  # share of the questions that get another last word
 QUESTIONS_PER_IMAGE = 5
 BUDGET_SECONDS, BUDGET_GB = 15 * 60, 3.0
+LOOK_SECONDS = 0.25  # between looks at the memory
 
 MEASURED = """
 import json, resource, sys, time
@@ -120,7 +121,7 @@ def measure(folder: Path, workers: int, cluster: str = "") -> dict[str, Any]:
         over = threading.Event()
 
         def watch() -> None:
-            while not over.wait(0.1):
+            while not over.wait(LOOK_SECONDS):
                 peaks.append(sum(map(read_resident, list_tree(top))))
 
         watcher = threading.Thread(target=watch)
@@ -147,11 +148,12 @@ def list_tree(top: int) -> list[int]:
 
 
 def read_resident(pid: int) -> int:
-    """Bytes in memory; those of a file that two processes have mapped count for both."""
+    """Bytes in memory; what several processes share counts once, a part of it for each (Linux's Pss)."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:  # it has ended
         return 0
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def make_shards(folder: Path, samples: int) -> None:
