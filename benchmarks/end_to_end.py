@@ -11,7 +11,9 @@ import argparse
 import json
 import os
 import shutil
+import statistics
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -90,10 +92,10 @@ def main() -> None:
         result = {"test_counts": counts, "seconds": entry["seconds"], "rise": entry["rise"], "val": entry["val"]}
         (given.out / row / "test.json").write_text(json.dumps(result) + "\n")
         keep_results(given.out / row, given.results)
-        speeds = [json.loads(line)["examples_per_second"] for line in (given.out / row / "training.jsonl").open()]
+        speed = find_median_speeds(given.out / row)[stage.name]
         shares = [f"{100 * counts[name][0] / max(1, counts[name][1]):.2f}" for name in COUNTED]
-        epoch = f"{entry['epoch']} of {entry['recipe']['epochs']}"
-        found.append((row, *shares, epoch, f"{max(speeds):,.0f}", entry["seconds"], f"{100 * entry['rise']:.2f}"))
+        epoch = f"{entry['epoch']} of {count_epochs(given.out / row)[stage.name]}"
+        found.append((row, *shares, epoch, f"{speed:,.0f}", entry["seconds"], f"{100 * entry['rise']:.2f}"))
     test = splits["test"].supervision[stage.name]
     table(f"{data.name}: test, {len(test):,} questions; {time.monotonic() - start:.0f} s in all", HEADS, found)
 
@@ -130,6 +132,20 @@ def _count_majority(train: SplitData, test: SplitData, name: str) -> Sequence[ob
     right = np.array([word == best for word in asked.answer_words])[asked.answers]
     groups = (right[~asked.about_parts], right[asked.about_parts], right)
     return ("majority", *(f"{100 * group.mean():.2f}" if len(group) else "" for group in groups), "", "", "", "")
+
+
+def find_median_speeds(folder: Path) -> dict[str, float]:
+    """By stage, questions per second in the middle one of its epochs; checkpoints are counted in, validation is not."""
+    speeds: dict[str, list[float]] = {}
+    for line in (folder / "training.jsonl").open():
+        row = json.loads(line)
+        speeds.setdefault(row["part"], []).append(row["examples_per_second"])
+    return {name: statistics.median(some) for name, some in speeds.items()}
+
+
+def count_epochs(folder: Path) -> dict[str, int]:
+    """By stage, those that were trained: a recipe with patience names only the most."""
+    return dict(Counter(json.loads(line)["part"] for line in (folder / "training.jsonl").open()))
 
 
 def keep_results(folder: Path, results: Path | None) -> None:

@@ -16,7 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.end_to_end import COUNTED, ProgressLines, keep_results, list_options, read_settings
+from benchmarks.end_to_end import (
+    COUNTED,
+    ProgressLines,
+    count_epochs,
+    find_median_speeds,
+    keep_results,
+    list_options,
+    read_settings,
+)
 from benchmarks.table import table
 from shiftscope.models.nsvqa.trained_model import SHIPPED
 from shiftscope.train.accelerator import make_accelerator
@@ -70,14 +78,11 @@ def main() -> None:
         counts = count_answers(spec, trained, splits[TEST], device)
         (out / "test.json").write_text(json.dumps({"test_counts": counts}) + "\n")
         keep_results(out, given.results)
-        speeds: dict[str, float] = {}
-        for line in (out / "training.jsonl").open():
-            log = json.loads(line)
-            speeds[log["part"]] = max(speeds.get(log["part"], 0.0), log["examples_per_second"])
+        speeds, epochs = find_median_speeds(out), count_epochs(out)
         for stage in spec.stages:
             entry, last = trained.about[stage.name], stage.name == spec.stages[-1].name
             shares = [f"{100 * counts[name][0] / max(1, counts[name][1]):.2f}" if last else "" for name in COUNTED]
-            epoch, rise = f"{entry['epoch']} of {entry['recipe']['epochs']}", f"{100 * entry['rise']:.2f}"
+            epoch, rise = f"{entry['epoch']} of {epochs[stage.name]}", f"{100 * entry['rise']:.2f}"
             found.append((row, stage.name, *shares, epoch, f"{speeds[stage.name]:,.0f}", entry["seconds"], rise))
     asked = len(splits[TEST].supervision[stages[0].name])
     table(f"{data.name}: test, {asked:,} questions; {time.monotonic() - start:.0f} s in all", HEADS, found)

@@ -14,6 +14,7 @@ from shiftscope.train.process_group import ProcessGroup
 from shiftscope.train.train import find_trainable
 from together import take_pass
 
+DROPOUTS = torch.nn.Dropout | torch.nn.Dropout1d
 WORLD = SuiteTrainingData(
     "superclevr", SuperclevrSpec(images=9, size=(128, 96), questions=4, part_questions=3, shard=3)
 )
@@ -33,8 +34,8 @@ def take_passes(model, size, device="cpu"):
         module = stage.build(config, parts)
         stage.load_pretrained(module, config)
         for part in module.modules():
-            if isinstance(part, torch.nn.Dropout | torch.nn.GRU):
-                part.__dict__["p" if isinstance(part, torch.nn.Dropout) else "dropout"] = 0.0
+            if isinstance(part, DROPOUTS | torch.nn.GRU):
+                part.__dict__["p" if isinstance(part, DROPOUTS) else "dropout"] = 0.0
         if hasattr(module, "config") and isinstance(getattr(module.config, "sizes", None), dict):
             silence_dropout(module)
         examples = stage.make_examples(stage.encode(world, parts, where), config, where)

@@ -37,18 +37,20 @@ GROUNDING = "grounding"  # of questions, which costs time: with ANSWERS or PROGR
 
 @dataclass(frozen=True, slots=True)
 class TrainRecipe:
-    """How a part is trained: AdamW, a rate that rises and then falls as a cosine, averaged weights."""
+    """How a part is trained: AdamW, a rate that rises and falls (`train/schedule.py`), averaged weights."""
 
-    epochs: int
+    epochs: int  # with patience, the most
     batch: int  # over all devices
     lr: float  # at its highest
     weight_decay: float = 0.05  # not of biases and norms
     warmup: float = 0.05  # share of the steps in which the rate rises
     ema: float = 0.998  # what a step leaves of the moving average of the weights
     clip: float = 5.0  # longest gradient
+    patience: int = 0  # epochs that bring next to nothing, after which the rate falls; 0: as a cosine over all epochs
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """A recipe without patience reads as it did before there was any, and what was trained by it is still known."""
+        return {name: value for name, value in asdict(self).items() if name != "patience" or value}
 
 
 class ExampleSet(Protocol):

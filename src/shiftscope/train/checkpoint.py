@@ -38,6 +38,11 @@ class TrainState:
     seconds: float = 0.0  # of training, over all starts
     done: bool = False
 
+    @property
+    def figures(self) -> list[float]:
+        """What each epoch was judged by."""
+        return [row["figure"] for row in self.rows]
+
 
 def write_state(folder: Folder, name: str, state: TrainState) -> None:
     import torch

@@ -28,6 +28,7 @@ from ..rng import derive, seed_of
 from ..trainable import Counts, Curriculum, ExampleSet, Losses, ProgressCallback, TrainRecipe
 from .captured_steps import CapturedSteps
 from .checkpoint import TrainState, read_state, write_state
+from .schedule import is_over, scale_rate
 
 if TYPE_CHECKING:
     import torch
@@ -89,7 +90,7 @@ class WeightAverage:
                 mine.copy_(theirs)
 
 
-CHECKPOINT_SECONDS = 20.0  # between checkpoints
+CHECKPOINT_SECONDS = 60.0  # between checkpoints, each of which takes half a second
 PROGRESS_SECONDS = 0.5  # between looks at the loss, each of which waits for the device
 SEEDS = 1 << 62
 FEWEST = 8  # steps an epoch is to have; with few examples batches are smaller than the recipe's
@@ -188,7 +189,7 @@ class _TrainingLoop:
         began = kept = time.monotonic()
         before = state.seconds
         log(state.rows)
-        while len(state.rows) < recipe.epochs:
+        while not is_over(recipe, state.figures):
             epoch = len(state.rows)
             start = time.monotonic()
             for _ in self._run_epoch(epoch, total, tell):
@@ -236,8 +237,9 @@ class _TrainingLoop:
         reported = 0.0
         for k in range(state.step - epoch * self.steps, self.steps):
             torch.manual_seed(seed_of(*path, "step", k, accelerator.process_index) % SEEDS)
+            rate = self.recipe.lr * scale_rate(self.recipe, state.step, self.steps, state.figures)
             for group in self.optimizer.param_groups:
-                group["lr"] = self.recipe.lr * scale_learning_rate(state.step, total, self.recipe.warmup)
+                group["lr"] = rate
             mine = np.array_split(batches[k], accelerator.num_processes)[accelerator.process_index]
             loss, parts = self.run_pass(examples.batch(torch.from_numpy(mine)))
             accelerator.clip_grad_norm_(self.prepared.parameters(), self.recipe.clip)
@@ -332,14 +334,6 @@ def count_validation(
     names = sorted({name for one in found for name in one})
     zero = (0.0, 0.0)
     return {n: (sum(one.get(n, zero)[0] for one in found), sum(one.get(n, zero)[1] for one in found)) for n in names}
-
-
-def scale_learning_rate(step: int, steps: int, warmup: float) -> float:
-    """The learning rate at a step as a share of the highest: up in a line, down as half a cosine."""
-    rising = max(1, round(warmup * steps))
-    if step < rising:
-        return (step + 1) / rising
-    return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
 
 
 def _group_parameters(module: nn.Module, decay: float) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
 from .process_group import ProcessGroup
+from .schedule import compute_rise
 
 LOG = "training.jsonl"
 ProgressBar = Callable[[str], AbstractContextManager[ProgressCallback]]
@@ -385,12 +386,6 @@ class _Training:
             config, parts = stage.read_config(self.other.config(name)), {n: self._find_part(n) for n in stage.needs}
             self.modules[name] = self.other.load(name, stage.build(config, parts)).to(self.device)
         return self.modules[name]
-
-
-def compute_rise(figures: Sequence[float]) -> float:
-    """By how much the best figure rose over the last quarter of the epochs."""
-    before = figures[: len(figures) * 3 // 4]
-    return max(figures) - max(before, default=0.0)
 
 
 def _read_finished(trainable: Trainable, out: Path, recorded: dict[str, Any]) -> TrainedFolder:

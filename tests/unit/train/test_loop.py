@@ -11,15 +11,8 @@ import pytest
 from lazy import lazy
 from shiftscope.folder import open_folder
 from shiftscope.train.checkpoint import TrainState, claim_spec, read_state, write_state
-from shiftscope.train.loop import (
-    TrainingPaused,
-    TrainTask,
-    _group_parameters,
-    compute_shares,
-    count_validation,
-    fit,
-    scale_learning_rate,
-)
+from shiftscope.train.loop import TrainingPaused, TrainTask, _group_parameters, compute_shares, count_validation, fit
+from shiftscope.train.schedule import scale_learning_rate
 from shiftscope.trainable import TrainRecipe, shuffle_batches
 
 torch = lazy("torch")
@@ -253,3 +246,21 @@ def test_a_training_that_paused_ends_as_one_that_did_not(accelerator, tmp_path):
             break
     assert starts == 4 * 6 + 1
     assert same(fit(task(), accelerator, seed=3).module, made.module)
+
+
+def test_a_flat_training_ends_early_and_resumes_there(accelerator, tmp_path):
+    patient = replace(task(epochs=15, patience=2), better=lambda found: 0.5)  # nothing ever rises
+    whole = fit(patient, accelerator, seed=3)
+    assert len(whole.rows) == 5  # two after the first bring nothing, in two more the rate falls
+    held, seen = open_folder(tmp_path), []
+
+    def stopping(module, batch):
+        seen.append(1)
+        if len(seen) == 21:  # in the first epoch of the fall
+            os.kill(os.getpid(), signal.SIGINT)
+        return loss(module, batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(replace(patient, module=build_network(), loss=stopping), accelerator, seed=3, checkpoints=held)
+    again = fit(replace(patient, module=build_network()), accelerator, seed=3, checkpoints=held)
+    assert same(whole.module, again.module) and plain(whole.rows) == plain(again.rows)

@@ -1,6 +1,5 @@
 """CNN+LSTM: image features as one vector beside the question's last state; it can hardly relate objects."""
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -10,8 +9,9 @@ from ..end_to_end.training import AnswerStage
 
 
 class CnnLstmStage(AnswerStage):
-    recipe = replace(AnswerStage.recipe, epochs=20)
-    sizes = MappingProxyType({"words": 256, "hidden": 512, "image": 512, "answers": 1024})
+    sizes = MappingProxyType(
+        {"words": 256, "hidden": 512, "image": 512, "answers": 1024, "dropout": 0.2, "word_dropout": 0.05}
+    )
 
     def build_network(self, config: AnswererConfig) -> Any:
         from .network import CnnLstmAnswerer

@@ -11,9 +11,10 @@ class CnnLstmAnswerer(Answerer):
     def __init__(self, config: AnswererConfig) -> None:
         super().__init__(config)
         image, hidden = self.size("image"), self.size("hidden")
-        self.question = QuestionEncoder(config.tokens, self.size("words"), hidden, nn.LSTM)
+        words, dropouts = self.size("words"), (self.share("word_dropout"), self.share("dropout"))
+        self.question = QuestionEncoder(config.tokens, words, hidden, nn.LSTM, dropouts[0])
         self.see = nn.Sequential(nn.Conv2d(self.features.channels, image, 1), nn.BatchNorm2d(image), nn.ReLU())
-        self.answer = AnswerHead(2 * image + hidden, self.size("answers"), len(config.answers))
+        self.answer = AnswerHead(2 * image + hidden, self.size("answers"), len(config.answers), dropouts[1])
 
     def forward(self, batch: AnswerBatch) -> Tensor:
         assert batch.images is not None

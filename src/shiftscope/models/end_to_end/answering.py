@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...model import IMAGES, TEXT, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
+import numpy as np
+
+from ...model import IMAGES, TEXT, AnswerColumns, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
 from ...picture import Picture, stack
 from ...schema import Schema
 from ...shortcuts.tokens import tokenize_texts
@@ -66,7 +68,21 @@ class AnsweringModel:
             return f"{len(prompt.pictures)} images; this model looks at one" if prompt.pictures else "no image"
         return ""
 
+    def predict_columns(self, batch: Sequence[Prompt]) -> AnswerColumns:
+        """The answers that `predict` gives, many at a time and nothing besides."""
+        if any(map(self._explain_unsupported, batch)):
+            raise ValueError("columns are of questions about one image each, as it is shown")
+        found = [self._find_answers(batch[at : at + self.batch]) for at in range(0, len(batch), self.batch)]
+        codes, confidence = (np.array([x for some in column for x in some]) for column in zip(*found, strict=True))
+        return AnswerColumns(tuple(map(type_answer, self.config.answers)), codes, confidence)
+
     def _answer(self, prompts: Sequence[Prompt]) -> list[Response]:
+        codes, chances = self._find_answers(prompts)
+        answers = [type_answer(self.config.answers[k]) for k in codes]
+        return [Response(answer=a, confidence=c) for a, c in zip(answers, chances, strict=True)]
+
+    def _find_answers(self, prompts: Sequence[Prompt]) -> tuple[list[int], list[float]]:
+        """The number of each answer, and its probability."""
         import torch
 
         from .network import AnswerBatch
@@ -88,8 +104,7 @@ class AnsweringModel:
                 )
             )
             chances, best = found.float().softmax(-1).max(-1)
-        answers = [type_answer(self.config.answers[k]) for k in best.tolist()]
-        return [Response(answer=a, confidence=min(1.0, c)) for a, c in zip(answers, chances.tolist(), strict=True)]
+        return best.tolist(), chances.clamp(max=1.0).tolist()
 
     def _see(self, pictures: Mapping[str, Picture]) -> Any:
         """What the network computes once per image."""

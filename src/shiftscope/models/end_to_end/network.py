@@ -41,6 +41,10 @@ class Answerer(nn.Module):
     def size(self, name: str) -> int:
         return int(self.config.sizes[name])
 
+    def share(self, name: str) -> float:
+        """A setting that is no whole number, as that of a dropout."""
+        return float(self.config.sizes[name])
+
     def encode_images(self, images: Tensor) -> Tensor:
         """[image, y, x, channel] what is computed once per image, of pixels or of what it was computed to before."""
         return self.features(images) if images.dtype == torch.uint8 else images
@@ -59,13 +63,17 @@ def pick_rows(images: Tensor, rows: Tensor | None) -> Tensor:
 
 
 class QuestionEncoder(nn.Module):
-    """A recurrent network that reads a question and keeps its last state."""
+    """A recurrent network that reads a question and keeps its last state.
 
-    def __init__(self, tokens: int, width: int, hidden: int, kind: type[nn.RNNBase]) -> None:
+    While it learns, dropout takes whole words: most questions are asked once, and would be learned by heart.
+    """
+
+    def __init__(self, tokens: int, width: int, hidden: int, kind: type[nn.RNNBase], dropout: float = 0.0) -> None:
         super().__init__()
         self.embed = nn.Embedding(tokens, width, padding_idx=PAD)
         with torch.no_grad():
             self.embed.weight[UNKNOWN].zero_()  # a word that training never showed says nothing
+        self.drop = nn.Dropout1d(dropout)
         self.read: Any = kind(width, hidden, batch_first=True)  # type: ignore[call-arg,arg-type]
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
@@ -74,7 +82,7 @@ class QuestionEncoder(nn.Module):
         In float32: autocast would make it float16, in which gradients of a large batch underflow.
         """
         with torch.autocast(words.device.type, enabled=False):
-            vectors = self.embed(words)
+            vectors = self.drop(self.embed(words))
             scanned = isinstance(self.read, nn.GRU) and vectors.is_cuda and torch.is_grad_enabled()
             states: Tensor = _scan(self.read, vectors) if scanned else self.read(vectors)[0]
         last = (lengths - 1)[:, None, None].expand(-1, 1, states.shape[-1])
@@ -90,10 +98,14 @@ def _scan(gru: nn.GRU, vectors: Tensor) -> Tensor:
 
 
 class AnswerHead(nn.Sequential):
-    """Scores of answers from what is known of question and image."""
+    """Scores of answers from what is known of question and image.
 
-    def __init__(self, inside: int, hidden: int, answers: int) -> None:
-        super().__init__(nn.Linear(inside, hidden), nn.BatchNorm1d(hidden), nn.ReLU(), nn.Linear(hidden, answers))
+    Its norm looks at one question alone: batches hold questions of one length, whose statistics are not those of all.
+    """
+
+    def __init__(self, inside: int, hidden: int, answers: int, dropout: float) -> None:
+        layers = nn.Linear(inside, hidden), nn.LayerNorm(hidden), nn.ReLU()
+        super().__init__(nn.Dropout(dropout), *layers, nn.Dropout(dropout), nn.Linear(hidden, answers))
 
 
 class PlacedConv(nn.Module):

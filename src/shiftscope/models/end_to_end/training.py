@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
 ANSWERER = "answerer"
 STEP = 8  # lengths of questions are rounded up to a multiple: a GPU meets few shapes
+SORTED = 4  # batches that are sorted by length together: each of them has a quarter of all lengths
 MEASURED = 2048  # questions measured at once
-RECIPE = ("batch", "lr", "weight_decay")  # what of a recipe is a setting
+RECIPE = ("batch", "lr", "weight_decay", "patience")  # what of a recipe is a setting
 NOTHING = ""  # the backbone of a model that has none
 
 
@@ -49,7 +50,7 @@ class AnswerStage(TrainStage):
     check = 20_000
     learns_vocabulary = True
     captured = True  # but where images are seen anew in every step: their number differs, and no shape shows it all
-    recipe = TrainRecipe(epochs=40, batch=1024, lr=1e-3, weight_decay=0.01, clip=1.0)
+    recipe = TrainRecipe(epochs=40, batch=1024, lr=1e-3, weight_decay=0.1, warmup=0.0125, clip=1.0, patience=3)
     backbone: str = "shipped"  # of image features; NOTHING: the network sees pixels itself, or no image
     sizes: Mapping[str, float] = MappingProxyType({})
     takes_actions: bool = False  # whether it reads an action and a question as one text
@@ -166,7 +167,7 @@ class AnswerExamples:
             return group_by_image(self.image_of.numpy(), batch, random)
         from ..nsvqa.question_parser.loss import make_batches
 
-        return make_batches(self.lengths.numpy(), batch, random)
+        return make_batches(self.lengths.numpy(), batch, random, SORTED)
 
     def batch(self, rows: torch.Tensor) -> Any:
         import torch

@@ -1,11 +1,12 @@
 """FiLM's network: a stem, blocks whose norms the question sets, and a head over pooled cells.
 
 As published, with a GRU for the question and coordinates beside the channels. Cells are pooled by their mean
-besides their maximum, since a mean can count.
+besides their maximum, since a mean can count. Behind the stem no norm looks at more than one question.
 """
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, PlacedConv, QuestionEncoder, pick_rows
 from ..end_to_end.questions import AnswererConfig
@@ -18,11 +19,10 @@ class FilmBlock(nn.Module):
         super().__init__()
         self.first = PlacedConv(width, width)
         self.second = nn.Conv2d(width, width, 3, padding=1, bias=False)
-        self.norm = nn.BatchNorm2d(width, affine=False)
 
     def forward(self, cells: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
         cells = self.first(cells).relu()
-        found = self.norm(self.second(cells))
+        found = normalise_cells(self.second(cells))
         return cells + torch.addcmul(shift[:, :, None, None], found, scale[:, :, None, None]).relu()
 
 
@@ -32,33 +32,42 @@ class FilmTrunk(nn.Module):
     def __init__(self, width: int, blocks: int, pooled: int) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(FilmBlock(width) for _ in range(blocks))
-        self.last = nn.Sequential(PlacedConv(width, pooled), nn.BatchNorm2d(pooled), nn.ReLU())
+        self.last = PlacedConv(width, pooled)
 
     def forward(self, cells: Tensor, scales: Tensor, shifts: Tensor) -> Tensor:
         """[question, …] of cells [question, channel, y, x] and what [question, block, channel] does to them."""
         for k, block in enumerate(self.blocks):
             cells = block(cells, scales[:, k], shifts[:, k])
-        cells = self.last(cells)
+        cells = normalise_cells(self.last(cells)).relu()
         return torch.cat([cells.amax((2, 3)), cells.mean((2, 3))], 1)
 
 
 class FilmAnswerer(Answerer):
     def __init__(self, config: AnswererConfig) -> None:
         super().__init__(config)
-        width, pooled = self.size("width"), self.size("pooled")
-        self.question = QuestionEncoder(config.tokens, self.size("words"), self.size("hidden"), nn.GRU)
-        self.film = nn.Linear(self.size("hidden"), 2 * self.size("blocks") * width)
+        width, pooled, hidden = self.size("width"), self.size("pooled"), self.size("hidden")
+        words, dropout = self.size("words"), self.share("dropout")
+        self.question = QuestionEncoder(config.tokens, words, hidden, nn.GRU, self.share("word_dropout"))
+        self.drop = nn.Dropout(dropout)
+        self.film = nn.Linear(hidden, 2 * self.size("blocks") * width)
         self.stem = nn.Sequential(
             *(PlacedConv(self.features.channels, width), nn.BatchNorm2d(width), nn.ReLU()),
             *(nn.Conv2d(width, width, 3, self.size("stride"), 1), nn.BatchNorm2d(width), nn.ReLU()),
         )
         self.trunk = FilmTrunk(width, self.size("blocks"), pooled)
-        self.answer = AnswerHead(2 * pooled, self.size("answers"), len(config.answers))
+        self.answer = AnswerHead(2 * pooled, self.size("answers"), len(config.answers), dropout)
 
     def forward(self, batch: AnswerBatch) -> Tensor:
         assert batch.images is not None
         cells = pick_rows(self.stem(self.encode_images(batch.images).permute(0, 3, 1, 2)), batch.rows)
-        set_by = self.film(self.question(batch.words, batch.lengths)).to(cells.dtype)
+        set_by = self.film(self.drop(self.question(batch.words, batch.lengths))).to(cells.dtype)
         scales, shifts = set_by.view(len(batch), 2, self.size("blocks"), -1).unbind(1)
         found: Tensor = self.answer(self.trunk(cells, 1 + scales, shifts))
         return found
+
+
+def normalise_cells(cells: Tensor) -> Tensor:
+    """The channels and cells of each question around 0, by themselves; in the layout that a GPU's convolutions like."""
+    rows = cells.permute(0, 2, 3, 1)
+    with torch.autocast(cells.device.type, enabled=False):  # which would make it float32
+        return F.layer_norm(rows, rows.shape[1:]).permute(0, 3, 1, 2)

@@ -1,6 +1,5 @@
 """LSTM: reads the question and sees no image; what it scores is what questions give away."""
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -13,8 +12,7 @@ from ..end_to_end.training import NOTHING, AnswerStage
 class LstmStage(AnswerStage):
     supervision = frozenset((ANSWERS,))
     backbone = NOTHING
-    recipe = replace(AnswerStage.recipe, epochs=15)
-    sizes = MappingProxyType({"words": 256, "hidden": 512, "answers": 512})
+    sizes = MappingProxyType({"words": 256, "hidden": 512, "answers": 512, "dropout": 0.2, "word_dropout": 0.05})
 
     def build_network(self, config: AnswererConfig) -> Any:
         from .network import LstmAnswerer

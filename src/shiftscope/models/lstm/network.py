@@ -9,8 +9,9 @@ from ..end_to_end.questions import AnswererConfig
 class LstmAnswerer(Answerer):
     def __init__(self, config: AnswererConfig) -> None:
         super().__init__(config)
-        self.question = QuestionEncoder(config.tokens, self.size("words"), self.size("hidden"), nn.LSTM)
-        self.answer = AnswerHead(self.size("hidden"), self.size("answers"), len(config.answers))
+        hidden, dropouts = self.size("hidden"), (self.share("word_dropout"), self.share("dropout"))
+        self.question = QuestionEncoder(config.tokens, self.size("words"), hidden, nn.LSTM, dropouts[0])
+        self.answer = AnswerHead(hidden, self.size("answers"), len(config.answers), dropouts[1])
 
     def forward(self, batch: AnswerBatch) -> Tensor:
         found: Tensor = self.answer(self.question(batch.words, batch.lengths))

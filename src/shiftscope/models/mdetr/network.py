@@ -20,7 +20,7 @@ from ..nsvqa.scene_parser.regions import Regions, count_numbers, find_regions
 
 WAVES = 4  # octaves in which the middle of a box is also given
 FRAME = 5 + 4 * WAVES  # numbers that say where a box lies
-LONGEST = 96  # words of a question that are read
+LONGEST = 256  # words of a question that are read; the most redundant ones have 230
 WARMTH = 0.07  # by which likeness is divided, before it learns
 NUMBER, TRUTH, OTHER = "number", "truth", "other"  # kinds of answers, besides the attributes
 

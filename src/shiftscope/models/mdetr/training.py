@@ -109,7 +109,7 @@ class GroundedAnswerStage(GroundingStage):
     name = ANSWERER
     needs = (FINDER,)
     check = 20_000
-    recipe = TrainRecipe(epochs=12, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.05, clip=1.0)
+    recipe = TrainRecipe(epochs=30, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.02, clip=1.0, patience=3)
 
     def build(self, config: AnswererConfig, parts: Mapping[str, nn.Module]) -> nn.Module:
         """With what the first stage learned, where that is given."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 CONCEPTS = "concepts"
 PARTS_OP = "parts"  # a program with it asks about parts
 NEVER = -1  # the place of an answer that a program cannot give
-LESSONS = ((0.1, 0.15), (0.2, 0.35), (0.35, 0.65))  # until that share of the training, that share of shortest programs
+LESSONS = ((0.05, 0.15), (0.1, 0.35), (0.2, 0.65))  # until that share of the training, that share of shortest programs
 MEASURED = 4096  # questions measured at once
 
 Ints = npt.NDArray[np.int64]
@@ -57,6 +57,7 @@ class AnsweredTexts:
     texts: list[str]
     answers: list[Any]
     images: list[int]
+    about_parts: list[bool]  # by their true programs, of which nothing else is known
     image_count: int
 
     def __len__(self) -> int:
@@ -84,7 +85,9 @@ class ConceptStage(TrainStage):
     supervision = frozenset((IMAGES, ANSWERS))
     needs = (SCENE_PARSER, QUESTION_PARSER)
     check = 20_000
-    recipe = TrainRecipe(epochs=12, batch=2048, lr=2e-3, weight_decay=0.01, warmup=0.05, ema=0.99, clip=1.0)
+    recipe = TrainRecipe(
+        epochs=24, batch=2048, lr=2e-3, weight_decay=0.01, warmup=0.025, ema=0.99, clip=1.0, patience=4
+    )
 
     def describe(self, schema: Schema) -> dict[str, Any]:
         return {"checked": self.check, "lessons": [list(lesson) for lesson in LESSONS]}
@@ -93,7 +96,8 @@ class ConceptStage(TrainStage):
         place = {scene.id: k for k, scene in enumerate(scenes)}
         kept = [q for q in questions if q.answer is not None]
         images = [place[q.scenes[0]] for q in kept]
-        return AnsweredTexts([q.text for q in kept], [q.answer for q in kept], images, len(scenes))
+        parts = [q.program is not None and any(node.op == PARTS_OP for node in q.program.nodes) for q in kept]
+        return AnsweredTexts([q.text for q in kept], [q.answer for q in kept], images, parts, len(scenes))
 
     def join(self, pieces: Sequence[AnsweredTexts]) -> AnsweredTexts:
         past = np.cumsum([0, *(piece.image_count for piece in pieces)]).tolist()
@@ -101,6 +105,7 @@ class ConceptStage(TrainStage):
             [text for piece in pieces for text in piece.texts],
             [answer for piece in pieces for answer in piece.answers],
             [image + start for piece, start in zip(pieces, past[:-1], strict=True) for image in piece.images],
+            [about for piece in pieces for about in piece.about_parts],
             past[-1],
         )
 
@@ -138,7 +143,7 @@ class ConceptStage(TrainStage):
             ConceptLowering(schema).prepare(programs),
             np.array([find_place(p, a, schema) for p, a in zip(programs, asked.answers, strict=True)], np.int64),
             np.array(asked.images, np.int64),
-            np.array([any(node.op == PARTS_OP for node in p.nodes) for p in programs], np.bool_),
+            np.array(asked.about_parts, np.bool_),
         )
         return replace(data, supervision={**data.supervision, self.name: made})
 

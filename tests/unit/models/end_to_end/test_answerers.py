@@ -84,6 +84,9 @@ def test_a_trained_folder_answers(model, folder, splits):
     alone = [made.predict([prompt])[0] for prompt in prompts]
     assert [r.answer for r in alone] == [r.answer for r in found]
     assert [r.confidence for r in alone] == pytest.approx([r.confidence for r in found], rel=1e-3)
+    columns = made.predict_columns(prompts)
+    assert [columns.answers[k] for k in columns.codes] == [r.answer for r in found]
+    assert columns.confidence.tolist() == pytest.approx([r.confidence for r in found], rel=1e-3)
     blind = made.predict([replace(prompts[0], pictures=())])[0]
     assert (blind.reason == "no image") == (model != "lstm")
 

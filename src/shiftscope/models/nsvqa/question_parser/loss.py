@@ -127,16 +127,19 @@ STEP = 8  # words and tokens: tables of a GPU are as wide as a multiple of it, f
 SEEDS = 1 << 62
 
 
-def make_batches(lengths: npt.NDArray[np.integer], batch: int, random: np.random.Generator) -> list[Rows]:
+def make_batches(
+    lengths: npt.NDArray[np.integer], batch: int, random: np.random.Generator, together: int = SORTED_BATCHES
+) -> list[Rows]:
     """One epoch: the rows of each batch, in random order, texts of like length together.
 
-    The rows that do not fill a batch are left out, as others are in the next epoch.
+    So many batches are sorted by length together; with 1, batches are drawn from all lengths alike. The rows that do
+    not fill a batch are left out, as others are in the next epoch.
     """
     size = min(batch, len(lengths))
     order = random.permutation(len(lengths))
     found: list[Rows] = []
-    for start in range(0, len(order), size * SORTED_BATCHES):
-        chunk = order[start : start + size * SORTED_BATCHES]
+    for start in range(0, len(order), size * together):
+        chunk = order[start : start + size * together]
         chunk = chunk[np.argsort(lengths[chunk], kind="stable")]
         whole = len(chunk) - len(chunk) % size
         found += np.split(chunk[:whole], whole // size) if whole else []
