@@ -6,7 +6,7 @@ watches the memory of that process and of all that it starts. The questions are 
 from a pool of 200,000; two in five get another last word. An image has five questions, and one to six kinds of objects.
 
 With `--nodes N` it runs once more, on a Ray cluster of N nodes of one CPU on this machine, and must find the same
-figures. The memory is then that of every process of the cluster, Ray's own included.
+figures. The memory is then that of every process of the cluster, Ray's own included, which is also told apart.
 
 Needs about 1.4 kB of disk a sample, half of it while the sets are put together.
 """
@@ -105,7 +105,8 @@ def main() -> None:
             f"{there['seconds']:.1f} s",
             f"{BUDGET_SECONDS} s" if budget else "-",
         )
-        row("  peak memory, the cluster's included", f"{there['peak_gb']:.2f} GB", "-")
+        row("  peak memory, the cluster's included", f"{there['peak_gb']:.2f} GB", f"{BUDGET_GB:g} GB")
+        row("  of the cluster before any work", f"{there['idle_gb']:.2f} GB", "-")
     for line in told["lines"]:
         print(f"{line[0]:<10}" + "".join(f"{n:>14,}" for n in line[1:]))
 
@@ -116,6 +117,7 @@ def measure(folder: Path, workers: int, cluster: str = "") -> dict[str, Any]:
     script.write_text(MEASURED, "utf-8")
     command = [sys.executable, str(script), str(folder / "shards"), str(folder / f"out{cluster[:3]}")]
     command += [str(workers), cluster]
+    idle = sum(map(read_resident, list_tree(os.getpid()))) if cluster else 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         peaks, top = [0], os.getpid() if cluster else process.pid
         over = threading.Event()
@@ -132,7 +134,7 @@ def measure(folder: Path, workers: int, cluster: str = "") -> dict[str, Any]:
     if process.returncode:
         raise SystemExit(process.returncode)
     told: dict[str, Any] = json.loads(output)
-    return told | {"peak_gb": max(peaks) / 1e9}
+    return told | {"peak_gb": max(peaks) / 1e9, "idle_gb": idle / 1e9}
 
 
 def list_tree(top: int) -> list[int]:

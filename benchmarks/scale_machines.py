@@ -45,6 +45,7 @@ def describe_machines(found: Mapping[str, Any]) -> Iterator[str]:
         return
     made, audit = found["cluster"], found["audit"]
     there = audit["cluster"]
+    memory = f"{there['peak_gb']:.2f}, of which Ray had {there['idle_gb']:.2f} before any work"
     local, ray, over = made["local"], made["ray"], made["overhead"]
     yield f"""
 ## More than one machine
@@ -67,7 +68,7 @@ time. The files are the same to the byte.
 | audit of {audit["samples"]:,} samples, streamed | seconds | peak memory of all processes, GB |
 |---|---|---|
 | {audit["workers"]} local processes | {audit["seconds"]:.0f} | {audit["peak_gb"]:.2f} |
-| {there["nodes"]} nodes | {there["seconds"]:.0f} | {there["peak_gb"]:.2f}, Ray's own included |
+| {there["nodes"]} nodes | {there["seconds"]:.0f} | {memory} |
 
 The figures are the same to the last digit.
 
