@@ -1,0 +1,375 @@
+"""A chart parser: the likeliest meaning of a question under an induced grammar.
+
+A question is first parsed as the rules say. Where that fails, words may be skipped, rules may lack a word, and a word
+may stand for another, each at a cost: little for words that the grammar itself shows to be optional or exchangeable (rules that
+are else alike), more for those that are rare and so tell much. Two laws of the language add rules: whatever kind of
+leaf *this or that* was learned of, it may be said of others; and whether two sets are alike in something may be asked of one.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .grammar import SENTENCE, GrammarRule, Item
+from .lexicon import NOUN, VALUE, Lexicon, Symbol, Words, categorize_kind
+from .meaning import ALT, LEAF, Tree
+
+BEST = 3  # readings of the same words as the same category
+WIDTH = 4  # partial readings of a rule from and to the same places
+EDITS = 7  # at most in a question
+CHEAP, DEAR = 1.0, 9.0  # costs of an exchangeable or optional word, and of one that says a leaf
+LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is
+UNKNOWN_COST = 4.0
+DERIVED_COST = 4.0  # of a rule that a law of the language adds
+NEW_LEAF = 6.0  # cost of a word that no training question has as a leaf of its own
+LACKING, MOST_LACKING = 3, 9.0  # words that may lack at the beginning of a rule, and what these may cost
+PREFIX = 4  # letters that two forms of a word share
+
+
+class Reading(NamedTuple):
+    """Words from one place to another read as a category."""
+
+    score: float
+    edits: int
+    tree: Tree
+
+
+class PatternNode:
+    """A place in the patterns of the rules, as a tree of their first items."""
+
+    __slots__ = ("ends", "holes", "words")
+
+    def __init__(self) -> None:
+        self.words: dict[str, PatternNode] = {}
+        self.holes: dict[str, PatternNode] = {}
+        self.ends: list[tuple[GrammarRule, float]] = []
+
+
+def build_patterns(rules: Mapping[GrammarRule, float]) -> PatternNode:
+    """All patterns as one tree; a rule's score is the logarithm of its probability."""
+    root = PatternNode()
+    for rule, score in rules.items():
+        at = root
+        for item in rule.pattern:
+            if isinstance(item, int):
+                at = at.holes.setdefault(rule.holes[item], PatternNode())
+            else:
+                at = at.words.setdefault(item, PatternNode())
+        at.ends.append((rule, score))
+    return root
+
+
+def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]:
+    """The rules that laws of the language add, none of them among the given."""
+    found: dict[GrammarRule, float] = {}
+    for rule, score in rules.items():
+        made: list[GrammarRule] = []
+        if rule.label == ALT:
+            made = [GrammarRule(ALT, kind, rule.pattern, (kind, kind)) for kind in (NOUN, VALUE)]
+        elif rule.label == "same" and len(rule.holes) == 3:
+            made = [
+                GrammarRule(rule.label, rule.category, pattern, (rule.holes[0], rule.holes[2]))
+                for pattern in _drop_second(rule.pattern)
+            ]
+        for one in made:
+            if one not in rules:
+                found[one] = max(found.get(one, -math.inf), score - DERIVED_COST)
+    return found
+
+
+def _drop_second(pattern: tuple[Item, ...]) -> list[tuple[Item, ...]]:
+    """A pattern of two sets and a leaf without the second set, and without some of the words right before it."""
+    at = pattern.index(1)
+    start = at
+    while start > 0 and isinstance(pattern[start - 1], str):
+        start -= 1
+    renumber = {0: 0, 2: 1}
+    rest = pattern[at + 1 :]
+    return [
+        tuple(renumber[item] if isinstance(item, int) else item for item in (*pattern[:end], *rest))
+        for end in range(start, at + 1)
+    ]
+
+
+class EditCosts:
+    """What it costs to skip a word, to do without one, or to take one for another."""
+
+    def __init__(self, rules: Iterable[GrammarRule], frequencies: Mapping[str, float], lexicon: Lexicon) -> None:
+        self.frequencies = frequencies  # word → share of the training questions that have it
+        self.said = {word for phrase in lexicon.entries for word in phrase}
+        self.optional: set[str] = set()
+        self.alike: dict[str, set[str]] = defaultdict(set)
+        groups: dict[Any, list[tuple[Item, ...]]] = defaultdict(list)
+        for rule in rules:
+            groups[rule.label, rule.category, rule.holes].append(rule.pattern)
+        for patterns in groups.values():
+            self._compare(patterns)
+
+    def _compare(self, patterns: Sequence[tuple[Item, ...]]) -> None:
+        """Learn from rules of the same meaning that differ in one word."""
+        masked: dict[Any, set[str]] = defaultdict(set)
+        known = set(patterns)
+        for pattern in patterns:
+            for k, item in enumerate(pattern):
+                if isinstance(item, str):
+                    masked[pattern[:k], pattern[k + 1 :]].add(item)
+                    if (*pattern[:k], *pattern[k + 1 :]) in known:
+                        self.optional.add(item)
+        for words in masked.values():
+            for word in words:
+                self.alike[word] |= words - {word}
+
+    def drop(self, word: str) -> float:
+        """Of a word of the question that no rule takes, or of a rule's word that the question lacks."""
+        if word in self.optional:
+            return CHEAP
+        if word not in self.frequencies:
+            return UNKNOWN_COST
+        cost = LEAST + min(4.0, -math.log(self.frequencies[word]))
+        return cost + DEAR if word in self.said else cost
+
+    def exchange(self, word: str, other: str) -> float | None:
+        """Of a word in place of a rule's; None where neither is known to stand for the other."""
+        if other in self.alike.get(word, ()):
+            return CHEAP
+        shared = 0
+        for a, b in zip(word, other, strict=False):
+            if a != b:
+                break
+            shared += 1
+        return 2 * CHEAP if shared >= PREFIX and shared >= 0.6 * max(len(word), len(other)) else None
+
+
+class ChartParser:
+    """Reads questions by rules and lexicon."""
+
+    def __init__(self, rules: Mapping[GrammarRule, float], lexicon: Lexicon, frequencies: Mapping[str, float]) -> None:
+        self.lexicon = lexicon
+        totals: Counter[str] = Counter()
+        for rule, count in rules.items():
+            totals[rule.category] += count
+        scored = {rule: math.log(count / totals[rule.category]) for rule, count in rules.items()}
+        self.costs = EditCosts(rules, frequencies, lexicon)
+        self.strict = PatternStarts(build_patterns(scored), self.costs, 0)
+        self.lenient = PatternStarts(build_patterns({**scored, **derive_rules(scored)}), self.costs, EDITS)
+        self.endings = _learn_endings(lexicon)
+        self.longest = max(map(len, lexicon.entries), default=0)
+        self.open = "name" in lexicon.nouns
+
+    def parse(self, words: Words) -> list[Reading]:
+        """Readings of a whole question, the best first; none where nothing fits."""
+        return _Chart(self, words, self.strict, 0).run() or _Chart(self, words, self.lenient, EDITS).run()
+
+    def list_leaves(self, words: Words) -> list[tuple[int, int, Symbol, float]]:
+        """Every phrase that may say a leaf, and the logarithm of how probably."""
+        found = []
+        for i in range(len(words)):
+            for j in range(i + 1, min(i + self.longest, len(words)) + 1):
+                said = self.lexicon.entries.get(words[i:j])
+                if said:
+                    total = sum(said.values())
+                    found += [(i, j, symbol, math.log(count / total)) for symbol, count in said.items()]
+            if self.open and words[i][0].isalpha() and words[i] not in self.costs.frequencies:
+                found += [(i, i + 1, symbol, score) for symbol, score in self._guess_leaves(words[i])]
+        return found
+
+    def _guess_leaves(self, word: str) -> list[tuple[Symbol, float]]:
+        """What a word that training never showed may say in a graph of any words: itself, or itself in the singular."""
+        total = sum(self.endings.values())
+        made = {}
+        for (ending, instead), count in self.endings.items():
+            if word.endswith(ending) and len(word) > len(ending) + 1:
+                made["name", word[: len(word) - len(ending)] + instead] = math.log(count / total) + len(ending) - NEW_LEAF
+        return list(made.items())
+
+
+def _learn_endings(lexicon: Lexicon) -> Counter[tuple[str, str]]:
+    """How nouns of questions end, and how they do in programs."""
+    counted: Counter[tuple[str, str]] = Counter({("", ""): 1})
+    for phrase, symbols in lexicon.entries.items():
+        for kind, said in symbols:
+            if kind in lexicon.nouns and len(phrase) == 1:
+                shared = 0
+                while shared < min(len(phrase[0]), len(said)) and phrase[0][shared] == said[shared]:
+                    shared += 1
+                if shared >= 2:
+                    counted[phrase[0][shared:], said[shared:]] += 1
+    return counted
+
+
+Partial = tuple[float, int, tuple[Tree, ...]]  # score, edits, the children read so far
+Start = tuple[PatternNode, float, int]  # a place in the patterns that a rule may be begun at, at a cost, by so many edits
+
+
+class PatternStarts:
+    """Where rules begin: at their first item, or after words that the question lacks."""
+
+    def __init__(self, patterns: PatternNode, costs: EditCosts, edits: int) -> None:
+        self.patterns = patterns
+        self.words: dict[str, list[Start]] = defaultdict(list)
+        self.holes: dict[str, list[Start]] = defaultdict(list)
+        todo: list[Start] = [(patterns, 0.0, 0)]
+        while todo:
+            node, cost, many = todo.pop()
+            for word, following in node.words.items():
+                self.words[word].append((following, cost, many))
+                lacking = cost + costs.drop(word)
+                if many < min(edits, LACKING) and lacking <= MOST_LACKING:
+                    todo.append((following, lacking, many + 1))
+            for category, following in node.holes.items():
+                self.holes[category].append((following, cost, many))
+
+
+class _Chart:
+    """One question on the way: from its end to its beginning, all readings that begin at a word."""
+
+    def __init__(self, parser: ChartParser, words: Words, starts: PatternStarts, edits: int) -> None:
+        self.words, self.starts, self.edits, self.size = words, starts, edits, len(words)
+        self.costs, self.nouns = parser.costs, parser.lexicon.nouns
+        self.drops = [self.costs.drop(word) for word in words]
+        self.found: list[list[dict[str, list[Reading]]]] = [  # [start][end][category]
+            [{} for _ in range(self.size + 1)] for _ in range(self.size)
+        ]
+        self.leaves: dict[int, list[tuple[int, Symbol, float]]] = defaultdict(list)
+        for i, j, symbol, score in parser.list_leaves(words):
+            self.leaves[i].append((j, symbol, score))
+        self.kept: list[dict[int, list[Partial]]] = []  # [end][place in the patterns], of rules that began at one word
+        self.queue: list[list[tuple[PatternNode, Partial]]] = []  # [end] what is to be read on from
+
+    def run(self) -> list[Reading]:
+        for start in range(self.size - 1, -1, -1):
+            self.read_from(start)
+        found: list[Reading] = []
+        lost = 0.0
+        for end in range(self.size, max(0, self.size - self.edits - 1), -1):  # words at the end may be skipped
+            many = self.size - end
+            lost += self.drops[end] if many else 0.0
+            readings = self.found[0][end].get(SENTENCE, ()) if self.size else ()
+            found += [
+                Reading(one.score - lost, one.edits + many, one.tree) for one in readings if one.edits + many <= self.edits
+            ]
+        return sorted(found, key=lambda one: (-one.score, repr(one.tree)))
+
+    def read_from(self, start: int) -> None:
+        """All readings from this word on; those from later words are there."""
+        self.kept = [{} for _ in range(self.size + 1)]
+        self.queue = [[] for _ in range(self.size + 1)]
+        here = self.found[start]
+        for node, cost, many in self.starts.words.get(self.words[start], ()):
+            self.add(node, start + 1, (-cost, many, ()))
+        if self.edits:
+            self.exchange_first(start)
+        if self.edits and start + 1 < self.size:  # the word is skipped
+            for end in range(start + 2, self.size + 1):
+                for category, readings in self.found[start + 1][end].items():
+                    for one in readings:
+                        if one.edits < self.edits:
+                            skipped = Reading(one.score - self.drops[start], one.edits + 1, one.tree)
+                            _keep(here[end].setdefault(category, []), skipped)
+        for j, symbol, score in self.leaves[start]:
+            leaf = Reading(score, 0, (LEAF, *symbol))
+            _keep(here[j].setdefault(categorize_kind(symbol[0], self.nouns), []), leaf)
+        for end in range(start + 1, self.size + 1):
+            self.complete(start, end)
+
+    def exchange_first(self, start: int) -> None:
+        """Begin a rule with another word than its own."""
+        for other, following in self.starts.patterns.words.items():
+            cost = self.costs.exchange(self.words[start], other)
+            if cost is not None:
+                self.add(following, start + 1, (-cost, 1, ()))
+
+    def complete(self, start: int, end: int) -> None:
+        """Readings from start to end: of rules that are complete there, and of rules that begin with these."""
+        here, queue = self.found[start][end], self.queue[end]
+        todo = [(category, one) for category, readings in here.items() for one in readings]
+        while todo or queue:
+            while queue:
+                node, way = queue.pop()
+                for rule, score in node.ends:
+                    one = Reading(way[0] + score, way[1], _build_tree(rule, way[2]))
+                    if _keep(here.setdefault(rule.category, []), one):
+                        todo.append((rule.category, one))
+                self.step(node, end, way)
+            if todo:
+                category, one = todo.pop()
+                for node, cost, many in self.starts.holes.get(category, ()):
+                    if one.edits + many <= self.edits:
+                        self.add(node, end, (one.score - cost, one.edits + many, (one.tree,)))
+
+    def step(self, node: PatternNode, at: int, way: Partial) -> None:
+        """Read on from a place in the patterns: by a word, by a reading that begins here, or by an edit."""
+        score, edits, children = way
+        more = edits < self.edits
+        if at < self.size:
+            following = node.words.get(self.words[at])
+            if following is not None:
+                self.add(following, at + 1, way)
+            if node.holes:
+                self.fill_holes(node, at, way)
+            if more:
+                self.add(node, at + 1, (score - self.drops[at], edits + 1, children))
+        for word, following in node.words.items():
+            if word[0] == "<":
+                self.repeat_leaf(following, word[1:-1], at, way)
+            if more:
+                self.add(following, at, (score - self.costs.drop(word), edits + 1, children))
+                cost = self.costs.exchange(self.words[at], word) if at < self.size else None
+                if cost is not None:
+                    self.add(following, at + 1, (score - cost, edits + 1, children))
+
+    def fill_holes(self, node: PatternNode, at: int, way: Partial) -> None:
+        score, edits, children = way
+        for end in range(at + 1, self.size + 1):
+            readings = self.found[at][end]
+            if readings:
+                for category, following in node.holes.items():
+                    for one in readings.get(category, ()):
+                        if edits + one.edits <= self.edits:
+                            self.add(following, end, (score + one.score, edits + one.edits, (*children, one.tree)))
+
+    def repeat_leaf(self, node: PatternNode, category: str, at: int, way: Partial) -> None:
+        """A leaf that is said again."""
+        for end, symbol, _ in self.leaves[at]:
+            if categorize_kind(symbol[0], self.nouns) == category:
+                self.add(node, end, way)
+
+    def add(self, node: PatternNode, at: int, way: Partial) -> None:
+        """Keep one of the best ways to a place in the patterns, and read on from there."""
+        ways = self.kept[at].setdefault(id(node), [])
+        if len(ways) >= WIDTH and way[0] <= ways[-1][0]:
+            return
+        if any(other[2] == way[2] and other[0] >= way[0] for other in ways):
+            return
+        ways.append(way)
+        ways.sort(key=lambda one: -one[0])
+        del ways[WIDTH:]
+        self.queue[at].append((node, way))
+
+
+def _keep(readings: list[Reading], one: Reading) -> bool:
+    """Keep one of the best readings; whether it is one."""
+    for k, other in enumerate(readings):
+        if other.tree == one.tree:
+            if other.score >= one.score:
+                return False
+            readings[k] = one
+            return True
+    if len(readings) < BEST:
+        readings.append(one)
+        return True
+    worst = min(range(len(readings)), key=lambda k: readings[k].score)
+    if readings[worst].score >= one.score:
+        return False
+    readings[worst] = one
+    return True
+
+
+def _build_tree(rule: GrammarRule, children: tuple[Tree, ...]) -> Tree:
+    """The node of a rule; children are in the order of the words."""
+    order = [item for item in rule.pattern if isinstance(item, int)]
+    placed: list[Any] = [None] * len(children)
+    for child, at in zip(children, order, strict=True):
+        placed[at] = child
+    return (rule.label, *placed)
