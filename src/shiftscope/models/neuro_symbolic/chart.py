@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .grammar import SENTENCE, GrammarRule, Item
-from .lexicon import NOUN, VALUE, Lexicon, Symbol, Words, categorize_kind
+from .lexicon import NOUN, VALUE, LearnedLexicon, Symbol, Words, categorize_kind
 from .meaning import ALT, LEAF, Tree
 
 BEST = 3  # readings of the same words as the same category
@@ -95,7 +95,7 @@ def _drop_second(pattern: tuple[Item, ...]) -> list[tuple[Item, ...]]:
 class EditCosts:
     """What it costs to skip a word, to do without one, or to take one for another."""
 
-    def __init__(self, rules: Iterable[GrammarRule], frequencies: Mapping[str, float], lexicon: Lexicon) -> None:
+    def __init__(self, rules: Iterable[GrammarRule], frequencies: Mapping[str, float], lexicon: LearnedLexicon) -> None:
         self.frequencies = frequencies  # word → share of the training questions that have it
         self.said = {word for phrase in lexicon.entries for word in phrase}
         self.optional: set[str] = set()
@@ -144,7 +144,7 @@ class EditCosts:
 class ChartParser:
     """Reads questions by rules and lexicon."""
 
-    def __init__(self, rules: Mapping[GrammarRule, float], lexicon: Lexicon, frequencies: Mapping[str, float]) -> None:
+    def __init__(self, rules: Mapping[GrammarRule, float], lexicon: LearnedLexicon, frequencies: Mapping[str, float]) -> None:
         self.lexicon = lexicon
         totals: Counter[str] = Counter()
         for rule, count in rules.items():
@@ -184,7 +184,7 @@ class ChartParser:
         return list(made.items())
 
 
-def _learn_endings(lexicon: Lexicon) -> Counter[tuple[str, str]]:
+def _learn_endings(lexicon: LearnedLexicon) -> Counter[tuple[str, str]]:
     """How nouns of questions end, and how they do in programs."""
     counted: Counter[tuple[str, str]] = Counter({("", ""): 1})
     for phrase, symbols in lexicon.entries.items():

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lang.op import BOOL, get_op
-from .lexicon import Lexicon, TextMeaning, Words, categorize_kind
+from .lexicon import LearnedLexicon, TextMeaning, Words, categorize_kind
 from .meaning import ALT, LEAF, QUANTIFIERS, TESTS, WHAT, Tree, is_leaf, list_leaves
 
 ROOT = "root"
@@ -72,7 +72,7 @@ def categorize(tree: Tree, nouns: frozenset[str]) -> str:
     return categorize(tree[1], nouns) if tree[0] == ALT else _categorize_label(tree[0])
 
 
-def replace_leaves(example: TextMeaning, lexicon: Lexicon) -> tuple[Token, ...]:
+def replace_leaves(example: TextMeaning, lexicon: LearnedLexicon) -> tuple[Token, ...]:
     """The words, with a token in place of each phrase that says a leaf of the meaning; the longest phrases first."""
     words, tree = example
     symbols = frozenset(leaf[1:] for leaf in list_leaves(tree))
@@ -227,11 +227,11 @@ class Grammar(NamedTuple):
     """Rules with how many kinds of questions use each."""
 
     rules: Mapping[GrammarRule, float]
-    lexicon: Lexicon
+    lexicon: LearnedLexicon
     skipped: int = 0  # kinds of questions whose words could not be divided among their nodes
 
 
-def learn_grammar(examples: Sequence[TextMeaning], lexicon: Lexicon) -> Grammar:
+def learn_grammar(examples: Sequence[TextMeaning], lexicon: LearnedLexicon) -> Grammar:
     """The rules of these pairs. Each kind of question, whatever its leaves, counts once, and a little more if frequent."""
     kinds: Counter[Any] = Counter()
     shown: dict[Any, tuple[tuple[Token, ...], Tree]] = {}

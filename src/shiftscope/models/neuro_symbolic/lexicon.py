@@ -77,7 +77,7 @@ def find_phrase(words: Words, phrase: Words) -> int:
     return -1
 
 
-class Lexicon(NamedTuple):
+class LearnedLexicon(NamedTuple):
     """Phrases and the leaves that each may say, with the number of examples."""
 
     entries: Mapping[Words, Mapping[Symbol, int]]
@@ -95,7 +95,7 @@ class Lexicon(NamedTuple):
         return found
 
 
-def learn_lexicon(examples: Sequence[TextMeaning]) -> Lexicon:
+def learn_lexicon(examples: Sequence[TextMeaning]) -> LearnedLexicon:
     """The lexicon of all leaves of these examples."""
     nouns = find_noun_kinds(tree for _, tree in examples)
     where: dict[Symbol, list[int]] = defaultdict(list)
@@ -109,7 +109,7 @@ def learn_lexicon(examples: Sequence[TextMeaning]) -> Lexicon:
     cores: dict[Symbol, Counter[Words]] = {}
     for symbol in sorted(where):
         cores[symbol] = _find_cores(symbol, where[symbol], examples, texts)
-    return Lexicon(_lengthen_phrases(cores, where, examples, nouns), nouns)
+    return LearnedLexicon(_lengthen_phrases(cores, where, examples, nouns), nouns)
 
 
 def _count_examples(phrase: Words, examples: Sequence[TextMeaning], texts: Mapping[Words, set[int]]) -> set[int]:
