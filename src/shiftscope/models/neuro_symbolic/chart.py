@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .grammar import SENTENCE, GrammarRule, Item
+from .grammar import SENTENCE, GrammarRule, Item, NodeLink
 from .lexicon import NOUN, VALUE, LearnedLexicon, Symbol, Words, categorize_kind
 from .meaning import ALT, LEAF, Tree
 
@@ -22,6 +22,7 @@ CHEAP, DEAR = 1.0, 9.0  # costs of an exchangeable or optional word, and of one 
 LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is
 UNKNOWN_COST = 4.0
 DERIVED_COST = 4.0  # of a rule that a law of the language adds
+UNMET = 0.5  # times that a child below a node is taken to be met, where it was not
 NEW_LEAF = 6.0  # cost of a word that no training question has as a leaf of its own
 LACKING, MOST_LACKING = 3, 9.0  # words that may lack at the beginning of a rule, and what these may cost
 PREFIX = 4  # letters that two forms of a word share
@@ -144,8 +145,17 @@ class EditCosts:
 class ChartParser:
     """Reads questions by rules and lexicon."""
 
-    def __init__(self, rules: Mapping[GrammarRule, float], lexicon: LearnedLexicon, frequencies: Mapping[str, float]) -> None:
-        self.lexicon = lexicon
+    def __init__(
+        self,
+        rules: Mapping[GrammarRule, float],
+        links: Mapping[NodeLink, int],
+        lexicon: LearnedLexicon,
+        frequencies: Mapping[str, float],
+    ) -> None:
+        self.lexicon, self.links = lexicon, links
+        self.parents: Counter[tuple[str, int]] = Counter()
+        for (parent, k, _), count in links.items():
+            self.parents[parent, k] += count
         totals: Counter[str] = Counter()
         for rule, count in rules.items():
             totals[rule.category] += count
@@ -170,14 +180,28 @@ class ChartParser:
                 if said:
                     total = sum(said.values())
                     found += [(i, j, symbol, math.log(count / total)) for symbol, count in said.items()]
-            if self.open and words[i][0].isalpha() and words[i] not in self.costs.frequencies:
+            if words[i][0].isalpha() and words[i] not in self.costs.frequencies:
                 found += [(i, i + 1, symbol, score) for symbol, score in self._guess_leaves(words[i])]
         return found
 
+    def score_links(self, tree: Tree) -> float:
+        """The logarithm of how probably a node has children such as these; what was never met is improbable, not excluded."""
+        label = tree[0]
+        score = 0.0
+        for k, child in enumerate(tree[1:]):
+            met = self.links.get((label, k, child[0]), 0)
+            score += math.log((met + UNMET) / (self.parents[label, k] + 1.0))
+        return score
+
     def _guess_leaves(self, word: str) -> list[tuple[Symbol, float]]:
-        """What a word that training never showed may say in a graph of any words: itself, or itself in the singular."""
+        """What a word may say that training never showed: what one like it says, or itself in a graph of any words."""
+        made: dict[Symbol, float] = {}
+        for phrase, symbols in self.lexicon.entries.items():
+            if len(phrase) == 1 and self.costs.exchange(word, phrase[0]) is not None:
+                made |= dict.fromkeys(symbols, -NEW_LEAF)
+        if not self.open:
+            return list(made.items())
         total = sum(self.endings.values())
-        made = {}
         for (ending, instead), count in self.endings.items():
             if word.endswith(ending) and len(word) > len(ending) + 1:
                 made["name", word[: len(word) - len(ending)] + instead] = math.log(count / total) + len(ending) - NEW_LEAF
@@ -226,7 +250,7 @@ class _Chart:
 
     def __init__(self, parser: ChartParser, words: Words, starts: PatternStarts, edits: int) -> None:
         self.words, self.starts, self.edits, self.size = words, starts, edits, len(words)
-        self.costs, self.nouns = parser.costs, parser.lexicon.nouns
+        self.parser, self.costs, self.nouns = parser, parser.costs, parser.lexicon.nouns
         self.drops = [self.costs.drop(word) for word in words]
         self.found: list[list[dict[str, list[Reading]]]] = [  # [start][end][category]
             [{} for _ in range(self.size + 1)] for _ in range(self.size)
@@ -288,7 +312,8 @@ class _Chart:
             while queue:
                 node, way = queue.pop()
                 for rule, score in node.ends:
-                    one = Reading(way[0] + score, way[1], _build_tree(rule, way[2]))
+                    tree = _build_tree(rule, way[2])
+                    one = Reading(way[0] + score + self.parser.score_links(tree), way[1], tree)
                     if _keep(here.setdefault(rule.category, []), one):
                         todo.append((rule.category, one))
                 self.step(node, end, way)

@@ -14,7 +14,7 @@ from ...lang.check import check
 from ...lang.program import Program, ProgramError
 from ...schema import Schema
 from .chart import ChartParser
-from .grammar import GrammarRule, learn_grammar
+from .grammar import GrammarRule, NodeLink, learn_grammar
 from .lexicon import LearnedLexicon, TextMeaning, learn_lexicon, split_words
 from .meaning import read_meaning, write_program
 
@@ -31,6 +31,7 @@ class ComposingConfig:
 
     rules: tuple[GrammarRule, ...]
     counts: tuple[float, ...]  # [rule] how many kinds of questions use it
+    links: Mapping[NodeLink, int]  # how many kinds of questions have a node below another
     lexicon: LearnedLexicon
     frequencies: Mapping[str, float]  # word → share of the training questions that have it
     schema: Schema
@@ -45,6 +46,7 @@ class ComposingConfig:
             "parser": COMPOSING,
             "schema": self.schema.to_json(),
             "rules": [[r.label, r.category, list(r.pattern), list(r.holes), c] for r, c in zip(self.rules, self.counts, strict=True)],
+            "links": [[*link, count] for link, count in self.links.items()],
             "phrases": entries,
             "nouns": sorted(self.lexicon.nouns),
             "frequencies": dict(self.frequencies),
@@ -58,7 +60,8 @@ class ComposingConfig:
             entries.setdefault(tuple(phrase.split(" ")), {})[kind, word] = count
         lexicon = LearnedLexicon(entries, frozenset(data["nouns"]))
         counts = tuple(float(row[4]) for row in data["rules"])
-        return cls(rules, counts, lexicon, dict(data["frequencies"]), Schema.from_json(data["schema"]))
+        links = {(parent, k, child): count for parent, k, child, count in data["links"]}
+        return cls(rules, counts, links, lexicon, dict(data["frequencies"]), Schema.from_json(data["schema"]))
 
 
 def learn_composing(pairs: Sequence[TextProgram], schema: Schema) -> ComposingConfig:
@@ -73,7 +76,7 @@ def learn_composing(pairs: Sequence[TextProgram], schema: Schema) -> ComposingCo
         raise UserError("no question's words could be divided among the parts of its program; train on more questions")
     held = Counter(word for words, _ in known for word in set(words))
     frequencies = {word: round(count / len(known), 6) for word, count in sorted(held.items())}
-    return ComposingConfig(tuple(grammar.rules), tuple(grammar.rules.values()), lexicon, frequencies, schema)
+    return ComposingConfig(tuple(grammar.rules), tuple(grammar.rules.values()), grammar.links, lexicon, frequencies, schema)
 
 
 class ComposingParser:
@@ -82,7 +85,7 @@ class ComposingParser:
     def __init__(self, config: ComposingConfig, counts: Sequence[float] | None = None) -> None:
         weights = dict(zip(config.rules, config.counts if counts is None else counts, strict=True))
         self.schema = config.schema
-        self.chart = ChartParser(weights, config.lexicon, config.frequencies)
+        self.chart = ChartParser(weights, config.links, config.lexicon, config.frequencies)
 
     def parse(self, text: str) -> Program | None:
         """The likeliest program that is well typed."""

@@ -223,10 +223,14 @@ def _extend(free: Sequence[bool], at: int, step: int, most: int) -> list[int]:
     return found
 
 
+NodeLink = tuple[str, int, str]  # a label, the number of a child, and the child's label
+
+
 class Grammar(NamedTuple):
     """Rules with how many kinds of questions use each."""
 
     rules: Mapping[GrammarRule, float]
+    links: Mapping[NodeLink, int]
     lexicon: LearnedLexicon
     skipped: int = 0  # kinds of questions whose words could not be divided among their nodes
 
@@ -253,7 +257,8 @@ def learn_grammar(examples: Sequence[TextMeaning], lexicon: LearnedLexicon) -> G
         weights = _weigh_rules(counts, table.rules, own)
     used = [k for k in np.argsort(-counts, kind="stable").tolist() if counts[k] > 0]
     rules = {table.rules[k]: round(float(counts[k]), 3) for k in used}
-    return Grammar(rules, lexicon, len(made) - len(forests))
+    links = Counter(link for key in kept for link in list_links((ROOT, shown[key][1])))
+    return Grammar(rules, dict(sorted(links.items())), lexicon, len(made) - len(forests))
 
 
 def _choose_kinds(shown: Mapping[Any, tuple[tuple[Token, ...], Tree]], kinds: Mapping[Any, int]) -> list[Any]:
@@ -263,17 +268,19 @@ def _choose_kinds(shown: Mapping[Any, tuple[tuple[Token, ...], Tree]], kinds: Ma
     for key in sorted(shown, key=lambda key: (len(shown[key][0]), -kinds[key], repr(key))):
         tokens, tree = shown[key]
         said = [_spell(token) for token in tokens]
-        things = {*zip(["", *said], [*said, ""], strict=True), *_list_links((ROOT, tree))}
+        things = {*zip(["", *said], [*said, ""], strict=True), *list_links((ROOT, tree))}
         if any(seen[thing] < REPEATED for thing in things):
             kept.append(key)
             seen.update(things)
     return kept
 
 
-def _list_links(tree: Tree) -> list[tuple[str, str]]:
-    """Each label with those of its children."""
-    links = [(f":{tree[0]}", str(child[0])) for child in tree[1:] if not is_leaf(tree)]
-    return links + [link for child in tree[1:] if not is_leaf(tree) for link in _list_links(child)]
+def list_links(tree: Tree) -> list[NodeLink]:
+    """Each node with each of its children, by their labels."""
+    if is_leaf(tree):
+        return []
+    mine = [(tree[0], k, child[0]) for k, child in enumerate(tree[1:])]
+    return mine + [link for child in tree[1:] for link in list_links(child)]
 
 
 def _score_own_words(rules: Sequence[GrammarRule], shown: Sequence[tuple[tuple[Token, ...], Tree]]) -> Floats:

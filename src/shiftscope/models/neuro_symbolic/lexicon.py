@@ -213,4 +213,7 @@ def _lengthen_phrases(
     entries: dict[Words, dict[Symbol, int]] = {}
     for (symbol, phrase), count in sorted(found.items()):
         entries.setdefault(phrase, {})[symbol] = count
+    for symbol, phrases in sorted(cores.items()):  # a form never met may have another ending
+        for phrase in phrases:
+            entries.setdefault(phrase, {}).setdefault(symbol, 1)
     return entries
