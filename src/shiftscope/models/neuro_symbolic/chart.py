@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from .grammar import SENTENCE, GrammarRule, Item, NodeLink
 from .lexicon import NOUN, VALUE, LearnedLexicon, Symbol, Words, categorize_kind
-from .meaning import ALT, LEAF, Tree
+from .meaning import ALT, LEAF, NUMBER, Tree
 
 BEST = 3  # readings of the same words as the same category
 WIDTH = 4  # partial readings of a rule from and to the same places
-EDITS = 7  # at most in a question
+EDITS = 10  # at most in a question
 CHEAP, DEAR = 1.0, 9.0  # costs of an exchangeable or optional word, and of one that says a leaf
 LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is
 UNKNOWN_COST = 4.0
@@ -100,6 +100,7 @@ class EditCosts:
         self.frequencies = frequencies  # word → share of the training questions that have it
         self.said = {word for phrase in lexicon.entries for word in phrase}
         self.optional: set[str] = set()
+        self.known: dict[tuple[str, str], float | None] = {}  # what exchanges cost, as far as looked up
         self.alike: dict[str, set[str]] = defaultdict(set)
         groups: dict[Any, list[tuple[Item, ...]]] = defaultdict(list)
         for rule in rules:
@@ -126,12 +127,18 @@ class EditCosts:
         if word in self.optional:
             return CHEAP
         if word not in self.frequencies:
-            return UNKNOWN_COST
+            return UNKNOWN_COST + DEAR * word.isdecimal()
         cost = LEAST + min(4.0, -math.log(self.frequencies[word]))
         return cost + DEAR if word in self.said else cost
 
     def exchange(self, word: str, other: str) -> float | None:
         """Of a word in place of a rule's; None where neither is known to stand for the other."""
+        key = word, other
+        if key not in self.known:
+            self.known[key] = self._exchange(word, other)
+        return self.known[key]
+
+    def _exchange(self, word: str, other: str) -> float | None:
         if other in self.alike.get(word, ()):
             return CHEAP
         shared = 0
@@ -180,6 +187,8 @@ class ChartParser:
                 if said:
                     total = sum(said.values())
                     found += [(i, j, symbol, math.log(count / total)) for symbol, count in said.items()]
+            if words[i].isdecimal() and (words[i],) not in self.lexicon.entries:
+                found.append((i, i + 1, (NUMBER, words[i]), -NEW_LEAF))
             if words[i][0].isalpha() and words[i] not in self.costs.frequencies:
                 found += [(i, i + 1, symbol, score) for symbol, score in self._guess_leaves(words[i])]
         return found
@@ -230,7 +239,6 @@ class PatternStarts:
     """Where rules begin: at their first item, or after words that the question lacks."""
 
     def __init__(self, patterns: PatternNode, costs: EditCosts, edits: int) -> None:
-        self.patterns = patterns
         self.words: dict[str, list[Start]] = defaultdict(list)
         self.holes: dict[str, list[Start]] = defaultdict(list)
         todo: list[Start] = [(patterns, 0.0, 0)]
@@ -299,10 +307,10 @@ class _Chart:
 
     def exchange_first(self, start: int) -> None:
         """Begin a rule with another word than its own."""
-        for other, following in self.starts.patterns.words.items():
+        for other, places in self.starts.words.items():
             cost = self.costs.exchange(self.words[start], other)
-            if cost is not None:
-                self.add(following, start + 1, (-cost, 1, ()))
+            for node, lacking, many in places if cost is not None else ():
+                self.add(node, start + 1, (-lacking - (cost or 0.0), many + 1, ()))
 
     def complete(self, start: int, end: int) -> None:
         """Readings from start to end: of rules that are complete there, and of rules that begin with these."""
