@@ -1,13 +1,14 @@
 """Question parsers on COVR's held-out splits and contrast sets: GTExec and Exact, from text and programs alone.
 
-`python -m benchmarks.question_parsers --data data/covr --results build/parsers.jsonl`. No picture is looked at: programs run on the
-true scenes, so that GTExec says what a parser is worth. Each cell (a parser, its logical form, a split, a seed, a wording) is kept in
---results as soon as it is measured; the same command again does what is missing, and prints the tables last. The
-data are made, if need be, with `shiftscope make covr --world superclevr -n 3000 --questions 9000,1500,1500 --out data/covr`.
+`python -m benchmarks.question_parsers --data data/covr --results build/parsers.jsonl`. No picture is looked at:
+programs run on the true scenes, so that GTExec says what a parser is worth. Each cell (a parser, its logical form,
+a split, a seed, a wording) is kept in --results as soon as it is measured; the same command again does what is
+missing, and prints the tables last. The data are made, if need be, with `shiftscope make covr --world superclevr -n
+3000 --questions 9000,1500,1500 --out data/covr`.
 
-`--parsers composing,t5,bart,gpt2`, `--forms original,compositional`, `--splits tpl_verify_attr,…` or `zero_shot`, `few_shot`, `iid`,
-`--wordings generated,paraphrased`, `--shots 0,1,5 --draws 5` for the contrast sets of Table 8 instead of splits, `--limit N` test
-questions per cell, `--minutes 9` to end a piece by then.
+`--parsers composing,t5,bart,gpt2`, `--forms original,compositional`, `--splits tpl_verify_attr,…` or `zero_shot`,
+`few_shot`, `iid`, `--wordings generated,paraphrased`, `--shots 0,1,5 --draws 5` for the contrast sets of Table 8
+instead of splits, `--limit N` test questions per cell, `--minutes 9` to end a piece by then.
 """
 
 from __future__ import annotations
@@ -115,7 +116,9 @@ class CovrPairs:
         return not isinstance(answer, Undefined) and is_same_answer(answer, question.answer)
 
 
-def train_parser(cell: ParserCell, train: Sequence[Question], val: Sequence[Question], data: CovrPairs, given: Any) -> Parse:
+def train_parser(
+    cell: ParserCell, train: Sequence[Question], val: Sequence[Question], data: CovrPairs, given: Any
+) -> Parse:
     """A parser learned from these questions alone."""
     if cell.parser == COMPOSING:
         pairs = [(q.text, q.program) for q in train if q.program is not None]
@@ -155,7 +158,10 @@ def measure_cell(cell: ParserCell, data: CovrPairs, given: Any) -> dict[str, Any
     programs = dict(zip(texts, parse(texts), strict=True))
     found = [programs[q.text] for q in test]
     right = sum(data.is_right(p, q) for p, q in zip(found, test, strict=True))
-    exact = sum(p is not None and q.program is not None and p == q.program.canonicalize() for p, q in zip(found, test, strict=True))
+    exact = sum(
+        p is not None and q.program is not None and p == q.program.canonicalize()
+        for p, q in zip(found, test, strict=True)
+    )
     return {
         "cell": json.loads(cell.key()),
         "train": len(train),
@@ -224,7 +230,20 @@ def print_tables(rows: Sequence[dict[str, Any]]) -> None:
             split = f"{split}, {shots} shots"
         shares = [100 * row[name] / max(1, row["test"]) for name in ("gt_exec", "exact")]
         said = f"{shares[0]:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
-        body.append((parser, form, split, wording, row["train"], row["test"], said, f"{shares[1]:.1f}", row["unparsed"], reported))
+        body.append(
+            (
+                parser,
+                form,
+                split,
+                wording,
+                row["train"],
+                row["test"],
+                said,
+                f"{shares[1]:.1f}",
+                row["unparsed"],
+                reported,
+            )
+        )
     table("Question parsers", heads, body)
 
 
@@ -260,7 +279,9 @@ def main() -> None:
         print(json.dumps(row), flush=True)
     print_tables([done[cell.key()] for cell in cells if cell.key() in done])
     missing = sum(cell.key() not in done for cell in cells)
-    print(f"\n{missing} of {len(cells)} cells are still to be measured; resume with the same command" if missing else "")
+    print(
+        f"\n{missing} of {len(cells)} cells are still to be measured; resume with the same command" if missing else ""
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """neuro_symbolic: a question parser, a scene parser for each image, and an executor over all of them.
 
-    shiftscope run --model neuro_symbolic --data data/covr --out runs/ns                   # GenExec
-    shiftscope run --model neuro_symbolic --data data/covr --condition scene_text --out runs/gt   # GTExec
-    shiftscope run --model neuro_symbolic:@graphs.json --data data/covr --out runs/gen     # GenExec from predicted graphs
+    shiftscope run --model neuro_symbolic --data data/covr --out runs/ns  # GenExec
+    shiftscope run --model neuro_symbolic --data data/covr --condition scene_text --out runs/gt  # GTExec
+    shiftscope run --model neuro_symbolic:@graphs.json --data data/covr --out runs/gen  # with predicted graphs
 
 After Zhu et al. (2022), section 3.3. The shipped question parser is one that composes (docs/decisions/049).
 """

@@ -1,8 +1,8 @@
 """Answers about several images: a question is read once, each image is seen by itself, the program runs on all scenes.
 
-Execution mends references by default values (Zhu et al., 2022, A.2): of several objects the first is taken, and the reason of a
-response says what was mended. GTExec is accuracy under the condition scene_text, GenExec accuracy as it is: with the scenes that
-the scene parser of nsvqa sees, or with those of a file of predicted graphs.
+Execution mends references by default values (Zhu et al., 2022, A.2): of several objects the first is taken, and the
+reason of a response says what was mended. GTExec is accuracy under the condition scene_text, GenExec accuracy as it
+is: with the scenes that the scene parser of nsvqa sees, or with those of a file of predicted graphs.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class SeveralImagesModel:
 
     batch = 256
 
-    def __init__(self, trained: TrainedQuestionParser, parser: Any, scenes: ImageSceneReader, graphs: Mapping[str, Scene]) -> None:
+    def __init__(
+        self, trained: TrainedQuestionParser, parser: Any, scenes: ImageSceneReader, graphs: Mapping[str, Scene]
+    ) -> None:
         self.trained, self.parser, self.scenes, self.graphs = trained, parser, scenes, graphs
         self._read: OrderedDict[str, Program | None] = OrderedDict()
 

@@ -1,31 +1,27 @@
 """A chart parser: the likeliest meaning of a question under an induced grammar.
 
-A question is first parsed as the rules say. Where that fails, words may be skipped, rules may lack a word, and a word
-may stand for another, each at a cost: little for words that the grammar itself shows to be optional or exchangeable (rules that
-are else alike), more for those that are rare and so tell much. Two laws of the language add rules: whatever kind of
-leaf *this or that* was learned of, it may be said of others; and whether two sets are alike in something may be asked of one.
+A question is first parsed as the rules say. Where that fails, words may be skipped, rules may lack a word, and a
+word may stand for another, each at a cost: little for words that the grammar itself shows to be optional or
+exchangeable (rules that are else alike), more for those that are rare and so tell much. Two laws of the language
+add rules: whatever kind of leaf *this or that* was learned of, it may be said of others; and whether two sets are
+alike in something may be asked of one.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .grammar import SENTENCE, GrammarRule, Item, NodeLink
-from .lexicon import NOUN, VALUE, LearnedLexicon, Symbol, Words, categorize_kind
-from .meaning import ALT, LEAF, NUMBER, Tree
+from .grammar import SENTENCE, GrammarRule, NodeLink
+from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
+from .meaning import LEAF, NUMBER, Tree
+from .patterns import EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
 
 BEST = 3  # readings of the same words as the same category
 WIDTH = 4  # partial readings of a rule from and to the same places
 EDITS = 10  # at most in a question
-CHEAP, DEAR = 1.0, 9.0  # costs of an exchangeable or optional word, and of one that says a leaf
-LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is
-UNKNOWN_COST = 4.0
-DERIVED_COST = 4.0  # of a rule that a law of the language adds
 UNMET = 0.5  # times that a child below a node is taken to be met, where it was not
 NEW_LEAF = 6.0  # cost of a word that no training question has as a leaf of its own
-LACKING, MOST_LACKING = 3, 9.0  # words that may lack at the beginning of a rule, and what these may cost
-PREFIX = 4  # letters that two forms of a word share
 
 
 class Reading(NamedTuple):
@@ -34,119 +30,6 @@ class Reading(NamedTuple):
     score: float
     edits: int
     tree: Tree
-
-
-class PatternNode:
-    """A place in the patterns of the rules, as a tree of their first items."""
-
-    __slots__ = ("ends", "holes", "words")
-
-    def __init__(self) -> None:
-        self.words: dict[str, PatternNode] = {}
-        self.holes: dict[str, PatternNode] = {}
-        self.ends: list[tuple[GrammarRule, float]] = []
-
-
-def build_patterns(rules: Mapping[GrammarRule, float]) -> PatternNode:
-    """All patterns as one tree; a rule's score is the logarithm of its probability."""
-    root = PatternNode()
-    for rule, score in rules.items():
-        at = root
-        for item in rule.pattern:
-            if isinstance(item, int):
-                at = at.holes.setdefault(rule.holes[item], PatternNode())
-            else:
-                at = at.words.setdefault(item, PatternNode())
-        at.ends.append((rule, score))
-    return root
-
-
-def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]:
-    """The rules that laws of the language add, none of them among the given."""
-    found: dict[GrammarRule, float] = {}
-    for rule, score in rules.items():
-        made: list[GrammarRule] = []
-        if rule.label == ALT:
-            made = [GrammarRule(ALT, kind, rule.pattern, (kind, kind)) for kind in (NOUN, VALUE)]
-        elif rule.label == "same" and len(rule.holes) == 3:
-            made = [
-                GrammarRule(rule.label, rule.category, pattern, (rule.holes[0], rule.holes[2]))
-                for pattern in _drop_second(rule.pattern)
-            ]
-        for one in made:
-            if one not in rules:
-                found[one] = max(found.get(one, -math.inf), score - DERIVED_COST)
-    return found
-
-
-def _drop_second(pattern: tuple[Item, ...]) -> list[tuple[Item, ...]]:
-    """A pattern of two sets and a leaf without the second set, and without some of the words right before it."""
-    at = pattern.index(1)
-    start = at
-    while start > 0 and isinstance(pattern[start - 1], str):
-        start -= 1
-    renumber = {0: 0, 2: 1}
-    rest = pattern[at + 1 :]
-    return [
-        tuple(renumber[item] if isinstance(item, int) else item for item in (*pattern[:end], *rest))
-        for end in range(start, at + 1)
-    ]
-
-
-class EditCosts:
-    """What it costs to skip a word, to do without one, or to take one for another."""
-
-    def __init__(self, rules: Iterable[GrammarRule], frequencies: Mapping[str, float], lexicon: LearnedLexicon) -> None:
-        self.frequencies = frequencies  # word → share of the training questions that have it
-        self.said = {word for phrase in lexicon.entries for word in phrase}
-        self.optional: set[str] = set()
-        self.known: dict[tuple[str, str], float | None] = {}  # what exchanges cost, as far as looked up
-        self.alike: dict[str, set[str]] = defaultdict(set)
-        groups: dict[Any, list[tuple[Item, ...]]] = defaultdict(list)
-        for rule in rules:
-            groups[rule.label, rule.category, rule.holes].append(rule.pattern)
-        for patterns in groups.values():
-            self._compare(patterns)
-
-    def _compare(self, patterns: Sequence[tuple[Item, ...]]) -> None:
-        """Learn from rules of the same meaning that differ in one word."""
-        masked: dict[Any, set[str]] = defaultdict(set)
-        known = set(patterns)
-        for pattern in patterns:
-            for k, item in enumerate(pattern):
-                if isinstance(item, str):
-                    masked[pattern[:k], pattern[k + 1 :]].add(item)
-                    if (*pattern[:k], *pattern[k + 1 :]) in known:
-                        self.optional.add(item)
-        for words in masked.values():
-            for word in words:
-                self.alike[word] |= words - {word}
-
-    def drop(self, word: str) -> float:
-        """Of a word of the question that no rule takes, or of a rule's word that the question lacks."""
-        if word in self.optional:
-            return CHEAP
-        if word not in self.frequencies:
-            return UNKNOWN_COST + DEAR * word.isdecimal()
-        cost = LEAST + min(4.0, -math.log(self.frequencies[word]))
-        return cost + DEAR if word in self.said else cost
-
-    def exchange(self, word: str, other: str) -> float | None:
-        """Of a word in place of a rule's; None where neither is known to stand for the other."""
-        key = word, other
-        if key not in self.known:
-            self.known[key] = self._exchange(word, other)
-        return self.known[key]
-
-    def _exchange(self, word: str, other: str) -> float | None:
-        if other in self.alike.get(word, ()):
-            return CHEAP
-        shared = 0
-        for a, b in zip(word, other, strict=False):
-            if a != b:
-                break
-            shared += 1
-        return 2 * CHEAP if shared >= PREFIX and shared >= 0.6 * max(len(word), len(other)) else None
 
 
 class ChartParser:
@@ -194,7 +77,7 @@ class ChartParser:
         return found
 
     def score_links(self, tree: Tree) -> float:
-        """The logarithm of how probably a node has children such as these; what was never met is improbable, not excluded."""
+        """The logarithm of how probably a node has such children; what was never met is improbable, not excluded."""
         label = tree[0]
         score = 0.0
         for k, child in enumerate(tree[1:]):
@@ -213,7 +96,9 @@ class ChartParser:
         total = sum(self.endings.values())
         for (ending, instead), count in self.endings.items():
             if word.endswith(ending) and len(word) > len(ending) + 1:
-                made["name", word[: len(word) - len(ending)] + instead] = math.log(count / total) + len(ending) - NEW_LEAF
+                made["name", word[: len(word) - len(ending)] + instead] = (
+                    math.log(count / total) + len(ending) - NEW_LEAF
+                )
         return list(made.items())
 
 
@@ -232,25 +117,6 @@ def _learn_endings(lexicon: LearnedLexicon) -> Counter[tuple[str, str]]:
 
 
 Partial = tuple[float, int, tuple[Tree, ...]]  # score, edits, the children read so far
-Start = tuple[PatternNode, float, int]  # a place in the patterns that a rule may be begun at, at a cost, by so many edits
-
-
-class PatternStarts:
-    """Where rules begin: at their first item, or after words that the question lacks."""
-
-    def __init__(self, patterns: PatternNode, costs: EditCosts, edits: int) -> None:
-        self.words: dict[str, list[Start]] = defaultdict(list)
-        self.holes: dict[str, list[Start]] = defaultdict(list)
-        todo: list[Start] = [(patterns, 0.0, 0)]
-        while todo:
-            node, cost, many = todo.pop()
-            for word, following in node.words.items():
-                self.words[word].append((following, cost, many))
-                lacking = cost + costs.drop(word)
-                if many < min(edits, LACKING) and lacking <= MOST_LACKING:
-                    todo.append((following, lacking, many + 1))
-            for category, following in node.holes.items():
-                self.holes[category].append((following, cost, many))
 
 
 class _Chart:
@@ -279,7 +145,9 @@ class _Chart:
             lost += self.drops[end] if many else 0.0
             readings = self.found[0][end].get(SENTENCE, ()) if self.size else ()
             found += [
-                Reading(one.score - lost, one.edits + many, one.tree) for one in readings if one.edits + many <= self.edits
+                Reading(one.score - lost, one.edits + many, one.tree)
+                for one in readings
+                if one.edits + many <= self.edits
             ]
         return sorted(found, key=lambda one: (-one.score, repr(one.tree)))
 

@@ -1,7 +1,7 @@
 """The parser that composes: a grammar and a lexicon learned from pairs, and a chart parser that uses them.
 
-Nothing of the generator's is an input: neither templates nor wording nor word lists. What it knows besides the pairs are
-the ops of the program language, with their types, and the laws in `meaning.py`.
+Nothing of the generator's is an input: neither templates nor wording nor word lists. What it knows besides the
+pairs are the ops of the program language, with their types, and the laws in `meaning.py`.
 """
 
 from collections import Counter
@@ -45,7 +45,10 @@ class ComposingConfig:
         return {
             "parser": COMPOSING,
             "schema": self.schema.to_json(),
-            "rules": [[r.label, r.category, list(r.pattern), list(r.holes), c] for r, c in zip(self.rules, self.counts, strict=True)],
+            "rules": [
+                [r.label, r.category, list(r.pattern), list(r.holes), c]
+                for r, c in zip(self.rules, self.counts, strict=True)
+            ],
             "links": [[*link, count] for link, count in self.links.items()],
             "phrases": entries,
             "nouns": sorted(self.lexicon.nouns),
@@ -54,7 +57,9 @@ class ComposingConfig:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "ComposingConfig":
-        rules = tuple(GrammarRule(label, kind, tuple(pattern), tuple(holes)) for label, kind, pattern, holes, _ in data["rules"])
+        rules = tuple(
+            GrammarRule(label, kind, tuple(pattern), tuple(holes)) for label, kind, pattern, holes, _ in data["rules"]
+        )
         entries: dict[tuple[str, ...], dict[tuple[str, str], int]] = {}
         for phrase, kind, word, count in data["phrases"]:
             entries.setdefault(tuple(phrase.split(" ")), {})[kind, word] = count
@@ -66,7 +71,7 @@ class ComposingConfig:
 
 def learn_composing(pairs: Sequence[TextProgram], schema: Schema) -> ComposingConfig:
     """Learn rules and phrases from a split's training pairs alone."""
-    examples = list({(text, program): None for text, program in pairs})
+    examples = list(dict.fromkeys(pairs))
     if not examples:
         raise UserError("a question parser cannot be trained without questions that have programs")
     known = [TextMeaning(split_words(text), read_meaning(program)) for text, program in examples[:MOST_PAIRS]]
@@ -76,7 +81,9 @@ def learn_composing(pairs: Sequence[TextProgram], schema: Schema) -> ComposingCo
         raise UserError("no question's words could be divided among the parts of its program; train on more questions")
     held = Counter(word for words, _ in known for word in set(words))
     frequencies = {word: round(count / len(known), 6) for word, count in sorted(held.items())}
-    return ComposingConfig(tuple(grammar.rules), tuple(grammar.rules.values()), grammar.links, lexicon, frequencies, schema)
+    return ComposingConfig(
+        tuple(grammar.rules), tuple(grammar.rules.values()), grammar.links, lexicon, frequencies, schema
+    )
 
 
 class ComposingParser:
@@ -97,5 +104,3 @@ class ComposingParser:
                 continue
             return program
         return None
-
-

@@ -1,17 +1,17 @@
 """A grammar induced from pairs of text and meaning: rules that say how a node's words stand around its children's.
 
-A rule is a node's label, a pattern of words and holes, and the categories of the holes: `with` is said `[0] that is [1]`.
-Each node of a meaning is one rule, and a meaning's rules say its whole text. Which words belong to which node is not given:
-at first every way is counted that a pair allows, then the likeliest way of each pair alone, given the counts of all
-(hard EM), until the rules stay the same. Words that many questions share thus come to belong to the node that they
-share, which is what makes rules compose.
+A rule is a node's label, a pattern of words and holes, and the categories of the holes: `with` is said `[0] that is
+[1]`. Each node of a meaning is one rule, and a meaning's rules say its whole text. Which words belong to which node
+is not given: at first every way is counted that a pair allows, then the likeliest way of each pair alone, given the
+counts of all (hard EM), until the rules stay the same. Words that many questions share thus come to belong to the
+node that they share, which is what makes rules compose.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lang.op import BOOL, get_op
-from .lexicon import LearnedLexicon, TextMeaning, Words, categorize_kind
-from .meaning import ALT, LEAF, QUANTIFIERS, TESTS, WHAT, Tree, is_leaf, list_leaves
+from .lexicon import LearnedLexicon, TextMeaning, categorize_kind
+from .meaning import ALT, QUANTIFIERS, TESTS, WHAT, Tree, is_leaf, list_leaves
 
 ROOT = "root"
 SENTENCE, OBJECTS, ONE, PREDICATE, IMAGES, COUNT, TRUTH, ANSWER = (
@@ -30,7 +30,10 @@ _CATEGORIES = {
     **dict.fromkeys(("find", "filter", "with", "both", "related_object", "union", "intersect"), OBJECTS),
     **dict.fromkeys(("pred", "pred_alt", "be", "also"), PREDICATE),
     **dict.fromkeys(("is", "same", *QUANTIFIERS, *TESTS), TRUTH),
-    **{ROOT: SENTENCE, "unique": ONE, "images": IMAGES, "count": COUNT},
+    ROOT: SENTENCE,
+    "unique": ONE,
+    "images": IMAGES,
+    "count": COUNT,
 }
 LEFT, RIGHT = 5, 2  # words before and after the mentioned parts of a node that may belong to it
 MOST_WAYS = 8_000  # ways of one pair; with more it teaches nothing
@@ -57,7 +60,7 @@ class GrammarRule(NamedTuple):
         return f"{self.category} → {said}: {self.label}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _categorize_label(label: str) -> str:
     if label in _CATEGORIES or label.startswith(WHAT):
         return _CATEGORIES.get(label, ANSWER)
@@ -117,7 +120,7 @@ class ForestNode:
 
 
 class Forest(NamedTuple):
-    """Every way in which a pair's words may belong to its nodes; children come before parents, the root has one span."""
+    """Every way in which a pair's words may belong to its nodes; children stand before parents, the root has one span"""
 
     nodes: tuple[ForestNode, ...]
     weight: float
@@ -236,7 +239,7 @@ class Grammar(NamedTuple):
 
 
 def learn_grammar(examples: Sequence[TextMeaning], lexicon: LearnedLexicon) -> Grammar:
-    """The rules of these pairs. Each kind of question, whatever its leaves, counts once, and a little more if frequent."""
+    """The rules of these pairs. A kind of question, whatever its leaves, counts once, a little more if frequent."""
     kinds: Counter[Any] = Counter()
     shown: dict[Any, tuple[tuple[Token, ...], Tree]] = {}
     for example in examples:
@@ -346,12 +349,14 @@ def _add_expected(forest: Forest, weights: Floats, counts: Floats) -> None:
         for n, child in enumerate(node.children):
             at = node.links[:, n]
             below = inside[child][at]
-            outside[child] += np.bincount(at, np.divide(share, below, out=np.zeros_like(share), where=below > 0), len(outside[child]))
+            outside[child] += np.bincount(
+                at, np.divide(share, below, out=np.zeros_like(share), where=below > 0), len(outside[child])
+            )
 
 
 def _add_likeliest(forest: Forest, weights: Floats, counts: Floats) -> None:
     """Add the rules of the likeliest way."""
-    inside, ways = _weigh_ways(forest, weights, best=True)
+    _, ways = _weigh_ways(forest, weights, best=True)
     todo = [(len(forest.nodes) - 1, 0)]
     while todo:
         k, span = todo.pop()

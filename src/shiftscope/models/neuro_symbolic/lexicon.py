@@ -89,9 +89,8 @@ class LearnedLexicon(NamedTuple):
         found = []
         for i in range(len(words)):
             for j in range(i + 1, min(i + longest, len(words)) + 1):
-                for symbol in self.entries.get(words[i:j], ()):
-                    if symbols is None or symbol in symbols:
-                        found.append((i, j, symbol))
+                said = self.entries.get(words[i:j], ())
+                found += [(i, j, symbol) for symbol in said if symbols is None or symbol in symbols]
         return found
 
 
@@ -208,7 +207,9 @@ def _lengthen_phrases(
                     longer[symbol, new] = longer.get((symbol, new), 0) + max(1, round(count * share))
                     taken += times
             if total == 0 or taken < SURE * total:
-                longer[symbol, phrase] = longer.get((symbol, phrase), 0) + max(1, round(count * (1 - taken / max(1, total))))
+                longer[symbol, phrase] = longer.get((symbol, phrase), 0) + max(
+                    1, round(count * (1 - taken / max(1, total)))
+                )
         found = longer
     entries: dict[Words, dict[Symbol, int]] = {}
     for (symbol, phrase), count in sorted(found.items()):

@@ -1,7 +1,8 @@
 """Programs as sequences of tokens, for parsers that write them one after the other.
 
-The rows are those of COVR's files, in the original or the compositional logical form (Zhu et al., 2022, appendix A): an operation,
-its arguments, each one token, and `#k` for the row that it reads. A quantifier's sub-program stands in brackets.
+The rows are those of COVR's files, in the original or the compositional logical form (Zhu et al., 2022, appendix
+A): an operation, its arguments, each one token, and `#k` for the row that it reads. A quantifier's sub-program
+stands in brackets.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """Meanings: programs as trees that compose, an intermediate form between a question's words and its program.
 
-A program of the language and its meaning determine each other. The laws used are the language's own, whatever the words:
+A program of the language and its meaning determine each other. The laws used are the language's own, whatever the
+words:
 
 - asking which of two holds is asking whether *this or that* holds: `choose(unique(X), color, red, blue)` is
   `is(X, be(alt(red, blue)))`, `verify(unique(X), color=red)` is `is(X, be(red))`, and so for relations and nouns;
@@ -8,8 +9,9 @@ A program of the language and its meaning determine each other. The laws used ar
 - `alike` is about all objects of its two sets, so that of one set twice it is about that set;
 - what is intersected with related objects is described by a predicate, as is what a quantifier ranges over.
 
-A tree is `(label, child, …)`, and a leaf `("leaf", kind, word)`, where the kind is `relation`, `number`, `attr` (the name of an
-attribute) or the attribute that the word is a value of. Ops that no law concerns are labels as they are, their words leaves.
+A tree is `(label, child, …)`, and a leaf `("leaf", kind, word)`, where the kind is `relation`, `number`, `attr`
+(the name of an attribute) or the attribute that the word is a value of. Ops that no law concerns are labels as they
+are, their words leaves.
 """
 
 from typing import Any
@@ -96,7 +98,7 @@ def _name(attribute: str, value: str) -> Tree:
 
 
 def _describe(objects: Tree, predicate: Tree) -> Tree:
-    """Predicates of one thing in the order in which they are mentioned: the outermost first; one relation is said once."""
+    """Predicates of one thing, the outermost first; of two with one relation, this is said once."""
     if objects[0] != "with":
         return "with", objects, predicate
     _, described, before = objects

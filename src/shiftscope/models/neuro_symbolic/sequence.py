@@ -1,7 +1,8 @@
-"""Question parsers that write a logical form token by token: T5, BART and GPT-2 of transformers, made from a configuration.
+"""Question parsers that write a logical form token by token: T5, BART and GPT-2 of transformers, made from a
+configuration.
 
-Words of questions and tokens of programs are one vocabulary, learned from the training pairs. GPT-2 reads the question and
-goes on with the program; the others encode the question first.
+Words of questions and tokens of programs are one vocabulary, learned from the training pairs. GPT-2 reads the
+question and goes on with the program; the others encode the question first.
 """
 
 from __future__ import annotations
@@ -77,7 +78,11 @@ def build_network(config: SequenceConfig) -> Any:
         both = {
             f"{side}_{name}": value
             for side in ("encoder", "decoder")
-            for name, value in (("layers", config.layers), ("attention_heads", config.heads), ("ffn_dim", config.inside))
+            for name, value in (
+                ("layers", config.layers),
+                ("attention_heads", config.heads),
+                ("ffn_dim", config.inside),
+            )
         }
         return hf.BartForConditionalGeneration(
             hf.BartConfig(

@@ -225,7 +225,9 @@ class QuestionParserTraining(Trainable):
         made = copy.copy(self)
         if parser == COMPOSING:
             if len(settings) > 1:
-                raise UserError("parser=composing has no other setting: it learns meanings, in no official logical form")
+                raise UserError(
+                    "parser=composing has no other setting: it learns meanings, in no official logical form"
+                )
             return made
         sizes = {name: read_size(name, settings[name]) for name in SIZES if name in settings}
         made.stages = (SequenceStage(parser, settings.get("form", "compositional"), sizes),)

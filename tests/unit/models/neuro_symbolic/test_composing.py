@@ -30,7 +30,10 @@ def build_pairs():
         zip(NOUNS, (*list(NOUNS)[1:], "sedan"), strict=True), RELATIONS.items(), (COLORS[:2], COLORS[1:])
     ):
         related = f"intersect({find(one)}, related({find(other)}, {name}))"
-        thing, things = f"{NOUNS[one]} that is {said} a {NOUNS[other]}", f"{plural(one)} that are {said} a {NOUNS[other]}"
+        thing, things = (
+            f"{NOUNS[one]} that is {said} a {NOUNS[other]}",
+            f"{plural(one)} that are {said} a {NOUNS[other]}",
+        )
         yield f"Is the {thing} {c} or {d}?", f"choose(unique({related}), color, {c}, {d})"
         yield f"How many {plural(one)} are {said} a {NOUNS[other]}?", f"count({related})"
         yield f"All of the {things} are {c}.", f"all({related}, verify(it(), color={c}))"
@@ -39,9 +42,13 @@ def build_pairs():
         for number, test in ((1, "at_least"), (2, "equal")):
             words = {"at_least": "at least", "equal": "exactly"}[test]
             kept = f"keep(group(filter({find(one)}, color={c})), {test}, {number})"
-            yield f"How many images contain {words} {number} {c} {NOUNS[one] if number == 1 else plural(one)}?", f"count({kept})"
-        yield f"Is the {thing} the same size as the {c} {NOUNS[one]}?", (
-            f"equal(query(unique({related}), size), query(unique(filter({find(one)}, color={c})), size))"
+            yield (
+                f"How many images contain {words} {number} {c} {NOUNS[one] if number == 1 else plural(one)}?",
+                f"count({kept})",
+            )
+        yield (
+            f"Is the {thing} the same size as the {c} {NOUNS[one]}?",
+            (f"equal(query(unique({related}), size), query(unique(filter({find(one)}, color={c})), size))"),
         )
         yield f"There are more {things} than {plural(other)}.", f"greater(count({related}), count({find(other)}))"
 
