@@ -120,7 +120,7 @@ class ForestNode:
 
 
 class Forest(NamedTuple):
-    """Every way in which a pair's words may belong to its nodes; children stand before parents, the root has one span"""
+    """Every way in which a pair's words may belong to its nodes; children stand before parents; the root has one."""
 
     nodes: tuple[ForestNode, ...]
     weight: float
