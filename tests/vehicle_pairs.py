@@ -26,6 +26,7 @@ def build_pairs():
             f"{plural(one)} that are {said} a {NOUNS[other]}",
         )
         yield f"Is the {thing} {c} or {d}?", f"choose(unique({related}), color, {c}, {d})"
+        yield f"Is the {NOUNS[one]} {c} or {d}?", f"choose(unique({find(one)}), color, {c}, {d})"
         yield f"How many {plural(one)} are {said} a {NOUNS[other]}?", f"count({related})"
         yield f"All of the {things} are {c}.", f"all({related}, verify(it(), color={c}))"
         yield f"None of the {plural(one)} are {d}.", f"none({find(one)}, verify(it(), color={d}))"

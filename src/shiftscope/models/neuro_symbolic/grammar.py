@@ -141,6 +141,10 @@ class RuleTable:
         return found
 
 
+class _NoForest(Exception):
+    """A pair that teaches nothing."""
+
+
 class _ForestBuilder:
     """The ways of one pair."""
 
@@ -158,13 +162,15 @@ class _ForestBuilder:
             where = [(i, i + 1) for i, t in enumerate(self.tokens) if not isinstance(t, str) and t[1:] == tree[1:]]
             none = np.zeros(0, np.int64)
             return self.put(ForestNode((), len(where), none, none, none.reshape(0, 0)), where)
+        if len(tree) == 1:
+            raise _NoForest  # nothing tells where it is said
         children = tuple(self.place(child) for child in tree[1:])
         holes = tuple(categorize(child, self.nouns) for child in tree[1:])
         category = categorize(tree, self.nouns)
         numbers: dict[Span, int] = {}
         ways: list[tuple[int, int]] = []
         links: list[tuple[int, ...]] = []
-        for chosen in product(*(range(len(self.spans[child])) for child in children)) if children else ():
+        for chosen in product(*(range(len(self.spans[child])) for child in children)):
             spans = [self.spans[child][k] for child, k in zip(children, chosen, strict=True)]
             for span, pattern in self.list_patterns(spans, tree[0] == ROOT):
                 rule = self.table.number(GrammarRule(tree[0], category, pattern, holes))
@@ -172,7 +178,7 @@ class _ForestBuilder:
                 links.append(chosen)
         self.ways += len(ways)
         if self.ways > MOST_WAYS:
-            raise OverflowError
+            raise _NoForest
         rules, span = np.array(ways, np.int64).reshape(-1, 2).T
         table = np.array(links, np.int64).reshape(-1, len(children))
         return self.put(ForestNode(children, len(numbers), rules.copy(), span.copy(), table), list(numbers))
@@ -204,7 +210,7 @@ def build_forest(
     builder = _ForestBuilder(tokens, nouns, table)
     try:
         builder.place((ROOT, tree))
-    except OverflowError:
+    except _NoForest:
         return None
     return Forest(tuple(builder.nodes), weight) if all(node.spans for node in builder.nodes) else None
 

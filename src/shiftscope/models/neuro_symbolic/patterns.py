@@ -9,7 +9,7 @@ from .grammar import GrammarRule, Item
 from .lexicon import NOUN, VALUE, LearnedLexicon
 from .meaning import ALT
 
-CHEAP, DEAR = 1.0, 9.0  # costs of an exchangeable or optional word, and of one that says a leaf
+CHEAP, DEAR = 1.0, 15.0  # costs of an exchangeable or optional word, and of one that says a leaf
 LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is
 UNKNOWN_COST = 4.0
 DERIVED_COST = 4.0  # of a rule that a law of the language adds
