@@ -20,6 +20,7 @@ def build_pairs():
     for (one, other), (name, said), (c, d) in product(
         zip(NOUNS, (*list(NOUNS)[1:], "sedan"), strict=True), RELATIONS.items(), (COLORS[:2], COLORS[1:])
     ):
+        kind = "size" if name == "left" else "material"
         related = f"intersect({find(one)}, related({find(other)}, {name}))"
         thing, things = (
             f"{NOUNS[one]} that is {said} a {NOUNS[other]}",

@@ -10,6 +10,7 @@ from .lexicon import NOUN, VALUE, LearnedLexicon
 from .meaning import ALT
 
 CHEAP, DEAR = 1.0, 15.0  # costs of an exchangeable or optional word, and of one that says a leaf
+COMMON = 0.3  # share of the questions that have a word which alone says nothing, as the in to the left of
 LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is
 UNKNOWN_COST = 4.0
 DERIVED_COST = 4.0  # of a rule that a law of the language adds
@@ -79,7 +80,7 @@ class EditCosts:
 
     def __init__(self, rules: Iterable[GrammarRule], frequencies: Mapping[str, float], lexicon: LearnedLexicon) -> None:
         self.frequencies = frequencies  # word → share of the training questions that have it
-        self.said = {word for phrase in lexicon.entries for word in phrase}
+        self.said = {w for phrase in lexicon.entries for w in phrase if len(phrase) == 1 or frequencies[w] < COMMON}
         self.optional: set[str] = set()
         self.known: dict[tuple[str, str], float | None] = {}  # what exchanges cost, as far as looked up
         self.alike: dict[str, set[str]] = defaultdict(set)
