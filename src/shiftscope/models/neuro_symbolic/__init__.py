@@ -12,7 +12,7 @@ from typing import Any
 
 from ...model import ModelOptions, ModelSetting, ModelTraits
 from ...schema import Schema
-from .answering import ParserTarget, SeveralImagesModel, load_model
+from .answering import ParserTarget, SeveralImagesModel, digest_graphs, load_model
 from .training import QuestionParserTraining, TrainedQuestionParser
 
 TRAITS = ModelTraits(
@@ -25,15 +25,9 @@ TRAITS = ModelTraits(
 
 def describe_run(target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:
     """The weights, and the predicted graphs by their content."""
-    from ...files import digest_of, read_whole
-
     named = ParserTarget.parse(target)
     found = TrainedQuestionParser.find("neuro_symbolic", named.folder, schema()).describe_weights()
-    if named.graphs:
-        from pathlib import Path
-
-        found["graphs"] = digest_of(read_whole(Path(named.graphs)))
-    return found
+    return found | ({"graphs": digest_graphs(named.graphs)} if named.graphs else {})
 
 
 def build(target: str, setting: ModelSetting) -> SeveralImagesModel:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
+from ...files import digest_of, read_whole
 from ...lang.exec.exact import Undefined, execute
 from ...lang.exec.possible_worlds import build_most_likely_scenes
 from ...lang.execution_world import ExecutionWorld
@@ -65,8 +66,9 @@ class ImageSceneReader:
     def look(self, pictures: Sequence[Picture]) -> Mapping[str, Scene]:
         """The scene of each picture, by its id."""
         new = list({p.id: p for p in pictures if p.id not in self.seen}.values())
-        while len(self.seen) > CACHED_IMAGES:
-            self.seen.popitem(last=False)
+        wanted = {p.id for p in pictures}
+        for name in [name for name in self.seen if name not in wanted][: max(0, len(self.seen) - CACHED_IMAGES)]:
+            del self.seen[name]
         parsers = self.load() if new else None
         together = GPU_IMAGES if parsers is not None and parsers.device.startswith("cuda") else CPU_IMAGES
         for start in range(0, len(new), together):
@@ -137,9 +139,16 @@ class SeveralImagesModel:
         return [self.graphs[name] for name in prompt.question.scenes]
 
 
+def digest_graphs(path: str) -> str:
+    """A file of predicted graphs by its content."""
+    if not Path(path).is_file():
+        raise UserError(f"{path}: no such file of predicted graphs; name one as in neuro_symbolic:FOLDER@graphs.json")
+    return digest_of(read_whole(Path(path)))
+
+
 @lru_cache(maxsize=2)
 def read_graphs(path: str) -> dict[str, Scene]:
-    """Predicted graphs by the image's id, from a file of any format of scenes, or a dataset."""
+    """Predicted graphs by the image's id, from a file of any format of scenes."""
     from ...formats import read_scenes
 
     return {scene.id: scene for scene in read_scenes(Path(path))}

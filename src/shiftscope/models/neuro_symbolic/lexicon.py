@@ -132,7 +132,7 @@ def _find_cores(
     while len(left) > COVERED * len(where):
         counted: Counter[Words] = Counter()
         for k in sorted(left)[:MOST]:
-            counted.update(set(list_phrases(examples[k].words)))
+            counted.update(dict.fromkeys(list_phrases(examples[k].words)))
         looked_at = min(len(left), MOST)
         best, best_key = None, (0.0, 0, ())
         for phrase, count in counted.most_common(60):
