@@ -96,7 +96,7 @@ def replace_leaves(example: TextMeaning, lexicon: LearnedLexicon) -> tuple[Token
 
 def _anonymize(tokens: tuple[Token, ...], tree: Tree) -> tuple[Any, ...]:
     """The same for pairs that differ in their leaves alone."""
-    numbers: dict[Token, int] = {}
+    numbers: dict[tuple[str, ...], int] = {}
     said = tuple(t if isinstance(t, str) else (t[0], numbers.setdefault(t[1:], len(numbers))) for t in tokens)
 
     def rename(one: Tree) -> Any:
@@ -179,9 +179,9 @@ class _ForestBuilder:
         self.ways += len(ways)
         if self.ways > MOST_WAYS:
             raise _NoForest
-        rules, span = np.array(ways, np.int64).reshape(-1, 2).T
+        pairs = np.array(ways, np.int64).reshape(-1, 2).T.copy()
         table = np.array(links, np.int64).reshape(-1, len(children))
-        return self.put(ForestNode(children, len(numbers), rules.copy(), span.copy(), table), list(numbers))
+        return self.put(ForestNode(children, len(numbers), pairs[0], pairs[1], table), list(numbers))
 
     def put(self, node: ForestNode, spans: list[Span]) -> int:
         self.nodes.append(node)
@@ -193,7 +193,8 @@ class _ForestBuilder:
         order = sorted(range(len(spans)), key=lambda k: spans[k])
         if any(spans[a][1] > spans[b][0] for a, b in pairwise(order)):
             return
-        first, at, inner = spans[order[0]][0], spans[order[0]][0], []
+        inner: list[Item] = []
+        first = at = spans[order[0]][0]
         for k in order:
             inner += [*self.said[at : spans[k][0]], k]
             at = spans[k][1]
@@ -330,12 +331,9 @@ def _weigh_ways(forest: Forest, weights: Floats, best: bool) -> tuple[list[Float
         weight = weights[node.rules]
         for k, child in enumerate(node.children):
             weight = weight * inside[child][node.links[:, k]]
-        total = np.ones(node.spans)
-        if node.children and best:
-            total = np.zeros(node.spans)
-            np.maximum.at(total, node.span, weight)
-        elif node.children:
-            total = np.bincount(node.span, weight, node.spans)
+        total: Floats = np.zeros(node.spans) if node.children else np.ones(node.spans)
+        if node.children:
+            (np.maximum if best else np.add).at(total, node.span, weight)
         inside.append(total)
         ways.append(weight)
     return inside, ways
@@ -355,9 +353,7 @@ def _add_expected(forest: Forest, weights: Floats, counts: Floats) -> None:
         for n, child in enumerate(node.children):
             at = node.links[:, n]
             below = inside[child][at]
-            outside[child] += np.bincount(
-                at, np.divide(share, below, out=np.zeros_like(share), where=below > 0), len(outside[child])
-            )
+            np.add.at(outside[child], at, np.divide(share, below, out=np.zeros_like(share), where=below > 0))
 
 
 def _add_likeliest(forest: Forest, weights: Floats, counts: Floats) -> None:

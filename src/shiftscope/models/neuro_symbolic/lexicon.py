@@ -132,9 +132,10 @@ def _find_cores(
     while len(left) > COVERED * len(where):
         counted: Counter[Words] = Counter()
         for k in sorted(left)[:MOST]:
-            counted.update(dict.fromkeys(list_phrases(examples[k].words)))
+            counted.update(list(dict.fromkeys(list_phrases(examples[k].words))))
         looked_at = min(len(left), MOST)
-        best, best_key = None, (0.0, 0, ())
+        best: Words | None = None
+        best_key: tuple[float, int, Words] = (0.0, 0, ())
         for phrase, count in counted.most_common(60):
             held = _count_examples(phrase, examples, texts)
             precision = len(held & everywhere) / len(held)

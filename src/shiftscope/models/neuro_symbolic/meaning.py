@@ -16,6 +16,7 @@ are, their words leaves.
 
 from typing import Any
 
+from ...errors import UserError
 from ...lang.op import get_op
 from ...lang.program import Program, ProgramBuilder, ProgramError
 
@@ -122,8 +123,15 @@ def write_program(tree: Tree) -> Program:
     try:
         builder.write(tree)
         return builder.build().canonicalize()
-    except (ValueError, IndexError, KeyError, TypeError, AssertionError) as error:
+    except (UserError, ValueError, IndexError, KeyError, TypeError, AssertionError) as error:
         raise MeaningError(f"no program says {tree!r} ({error})") from None
+
+
+def _rank_predicate(predicate: Tree) -> tuple[str, str]:
+    """By relation, and then by the thing that it is a relation to; what is no relation comes first."""
+    if predicate[0] != "pred":
+        return "", ""
+    return predicate[2][2], list_leaves(predicate[1])[0][2]
 
 
 class _MeaningBuilder(ProgramBuilder):
@@ -161,10 +169,10 @@ class _MeaningBuilder(ProgramBuilder):
         return self.apply(self.write(objects), predicate)
 
     def apply(self, objects: int, predicate: Tree) -> int:
-        """Those of a set of which a predicate is true; the last mentioned is the innermost."""
+        """Those of a set of which a predicate is true. Predicates commute: they are written in one fixed order."""
         label, *children = predicate
         if label == "also":
-            for child in reversed(children):
+            for child in sorted(children, key=_rank_predicate):
                 objects = self.apply(objects, child)
             return objects
         if label == "be":
@@ -172,7 +180,7 @@ class _MeaningBuilder(ProgramBuilder):
             return self.put("filter", objects, words=children[0][1:])
         assert label == "pred" and is_leaf(children[1])
         others, relation = children
-        for one in reversed(others[1:] if others[0] == "both" else (others,)):
+        for one in sorted(others[1:] if others[0] == "both" else (others,), key=lambda tree: list_leaves(tree)[0][2]):
             related = self.put("related", self.write(one), words=(relation[2], SUBJECT))
             objects = self.put("intersect", objects, related)
         return objects

@@ -48,3 +48,5 @@ def test_a_tree_that_no_program_says_is_refused():
     mixed = ("alt", (LEAF, "color", "red"), (LEAF, "size", "large"))
     with pytest.raises(ProgramError, match="no program says"):
         write_program(("is", ("unique", ("find", (LEAF, "name", "dog"))), ("be", mixed)))
+    with pytest.raises(ProgramError, match="no op 'both'"):
+        write_program(("count", ("both", ("find", (LEAF, "name", "dog")), ("find", (LEAF, "name", "cat")))))
