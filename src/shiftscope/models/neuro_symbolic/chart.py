@@ -46,7 +46,7 @@ class ChartParser:
         self.parents: Counter[tuple[str, int]] = Counter()
         for (parent, k, _), count in links.items():
             self.parents[parent, k] += count
-        totals: Counter[str] = Counter()
+        totals: dict[str, float] = defaultdict(float)
         for rule, count in rules.items():
             totals[rule.category] += count
         scored = {rule: math.log(count / totals[rule.category]) for rule, count in rules.items()}

@@ -55,8 +55,9 @@ class SequenceConfig:
 
 def build_network(config: SequenceConfig) -> Any:
     """The network of that architecture, with random weights."""
-    import transformers as hf
+    import transformers
 
+    hf: Any = transformers
     size = FIRST + len(config.words)
     marks = {"pad_token_id": PAD, "eos_token_id": END, "bos_token_id": BEGIN}
     if config.parser == "t5":
