@@ -23,6 +23,7 @@ from typing import Any
 
 from benchmarks.table import table
 from shiftscope.answer import is_same_answer
+from shiftscope.errors import UserError
 from shiftscope.lang.exec.exact import Undefined, execute
 from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.program import Program, ProgramError
@@ -273,14 +274,24 @@ def main() -> None:
             continue
         if cell.wording not in data:
             data[cell.wording] = CovrPairs(given.data, cell.wording)
-        row = done[cell.key()] = measure_cell(cell, data[cell.wording], given)
+        try:
+            row = measure_cell(cell, data[cell.wording], given)
+        except UserError as error:  # this dataset has nothing to hold out or to test
+            print(f"{cell.split}: {error}", flush=True)
+            continue
+        if not row["test"]:
+            print(f"{cell.split}: no question of this dataset can be tested", flush=True)
+            continue
+        done[cell.key()] = row
         with given.results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         print(json.dumps(row), flush=True)
     print_tables([done[cell.key()] for cell in cells if cell.key() in done])
     missing = sum(cell.key() not in done for cell in cells)
     print(
-        f"\n{missing} of {len(cells)} cells are still to be measured; resume with the same command" if missing else ""
+        f"\n{missing} of {len(cells)} cells are not measured: not testable in this dataset, or still to do by the same command"
+        if missing
+        else ""
     )
 
 

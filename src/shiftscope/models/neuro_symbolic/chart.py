@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ...scene import FREE
 from .grammar import SENTENCE, GrammarRule, NodeLink
 from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
 from .meaning import LEAF, NUMBER, Tree
@@ -47,9 +48,9 @@ class ChartParser:
         for (parent, k, _), count in links.items():
             self.parents[parent, k] += count
         totals: dict[str, float] = defaultdict(float)
-        for rule, count in rules.items():
-            totals[rule.category] += count
-        scored = {rule: math.log(count / totals[rule.category]) for rule, count in rules.items()}
+        for rule, weight in rules.items():
+            totals[rule.category] += weight
+        scored = {rule: math.log(weight / totals[rule.category]) for rule, weight in rules.items()}
         self.costs = EditCosts(rules, frequencies, lexicon)
         self.strict = PatternStarts(build_patterns(scored), self.costs, 0)
         self.lenient = PatternStarts(build_patterns({**scored, **derive_rules(scored)}), self.costs, EDITS)
@@ -93,6 +94,7 @@ class ChartParser:
                 made |= dict.fromkeys(symbols, -NEW_LEAF)
         if not self.open:
             return list(made.items())
+        made[FREE, word] = -NEW_LEAF
         total = sum(self.endings.values())
         for (ending, instead), count in self.endings.items():
             if word.endswith(ending) and len(word) > len(ending) + 1:
