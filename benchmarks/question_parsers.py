@@ -288,11 +288,8 @@ def main() -> None:
         print(json.dumps(row), flush=True)
     print_tables([done[cell.key()] for cell in cells if cell.key() in done])
     missing = sum(cell.key() not in done for cell in cells)
-    print(
-        f"\n{missing} of {len(cells)} cells are not measured: not testable in this dataset, or still to do by the same command"
-        if missing
-        else ""
-    )
+    if missing:
+        print(f"\n{missing} of {len(cells)} cells are not measured: not testable here, or to be resumed")
 
 
 if __name__ == "__main__":

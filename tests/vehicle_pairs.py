@@ -40,7 +40,7 @@ def build_pairs():
                 f"count({kept})",
             )
         yield (
-            f"Is the {thing} the same size as the {c} {NOUNS[one]}?",
-            (f"equal(query(unique({related}), size), query(unique(filter({find(one)}, color={c})), size))"),
+            f"Is the {thing} the same {kind} as the {c} {NOUNS[one]}?",
+            f"equal(query(unique({related}), {kind}), query(unique(filter({find(one)}, color={c})), {kind}))",
         )
         yield f"There are more {things} than {plural(other)}.", f"greater(count({related}), count({find(other)}))"

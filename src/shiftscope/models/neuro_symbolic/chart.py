@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...scene import FREE
 from .grammar import SENTENCE, GrammarRule, NodeLink
 from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
-from .meaning import LEAF, NUMBER, Tree
+from .meaning import ALT, LEAF, NUMBER, Tree
 from .patterns import EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
 
 BEST = 3  # readings of the same words as the same category
@@ -82,7 +82,8 @@ class ChartParser:
         label = tree[0]
         score = 0.0
         for k, child in enumerate(tree[1:]):
-            met = self.links.get((label, k, child[0]), 0)
+            kind = LEAF if child[0] == ALT else child[0]  # an alternative stands where its parts may
+            met = self.links.get((label, k, kind), 0)
             score += math.log((met + UNMET) / (self.parents[label, k] + 1.0))
         return score
 

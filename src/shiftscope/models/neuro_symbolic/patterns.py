@@ -81,6 +81,7 @@ class EditCosts:
     def __init__(self, rules: Iterable[GrammarRule], frequencies: Mapping[str, float], lexicon: LearnedLexicon) -> None:
         self.frequencies = frequencies  # word → share of the training questions that have it
         self.said = {w for phrase in lexicon.entries for w in phrase if len(phrase) == 1 or frequencies[w] < COMMON}
+        self.open = "name" in lexicon.nouns  # of graphs of any words, a new word is more likely a name than not
         self.optional: set[str] = set()
         self.known: dict[tuple[str, str], float | None] = {}  # what exchanges cost, as far as looked up
         self.alike: dict[str, set[str]] = defaultdict(set)
@@ -109,7 +110,7 @@ class EditCosts:
         if word in self.optional:
             return CHEAP
         if word not in self.frequencies:
-            return UNKNOWN_COST + DEAR * word.isdecimal()
+            return UNKNOWN_COST + DEAR * (word.isdecimal() or (self.open and word[0].isalpha()))
         cost = LEAST + min(4.0, -math.log(self.frequencies[word]))
         return cost + DEAR if word in self.said else cost
 

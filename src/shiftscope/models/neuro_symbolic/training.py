@@ -68,7 +68,7 @@ class ComposingStage(PairStage):
         return ComposingConfig.from_json(data)
 
     def build(self, config: ComposingConfig, parts: Mapping[str, nn.Module]) -> nn.Module:
-        from .rule_scores import RuleScores
+        from .network import RuleScores
 
         return RuleScores(config)
 
@@ -138,7 +138,7 @@ class SequenceStage(PairStage):
 
     def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> Any:
         from .lexicon import split_words
-        from .sequence import SequenceConfig
+        from .network import SequenceConfig
 
         assert train is not None
         rows = train.supervision[self.name]
@@ -149,12 +149,12 @@ class SequenceStage(PairStage):
         return SequenceConfig(self.parser, self.form, tuple(sorted(words)), schema, longest=longest, **self.sizes)
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
-        from .sequence import SequenceConfig
+        from .network import SequenceConfig
 
         return SequenceConfig.from_json(data)
 
     def build(self, config: Any, parts: Mapping[str, nn.Module]) -> nn.Module:
-        from .sequence import SequenceParser
+        from .network import SequenceParser
 
         return SequenceParser(config)
 
@@ -162,7 +162,7 @@ class SequenceStage(PairStage):
         return SequenceExamples(data.supervision[self.name], config, device)
 
     def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
-        from .sequence import ENCODERS, IGNORED
+        from .network import ENCODERS, IGNORED
 
         logits = module(batch)
         targets = batch.targets if self.parser in ENCODERS else batch.targets[:, 1:]
@@ -188,7 +188,7 @@ class SequenceExamples:
         return shuffle_batches(len(self), batch, random)
 
     def batch(self, rows: torch.Tensor) -> Any:
-        from .sequence import IGNORED, PAD, SequenceBatch, encode_pair, fill_rows
+        from .network import IGNORED, PAD, SequenceBatch, encode_pair, fill_rows
 
         some = [self.rows[k] for k in rows.tolist()]
         encoded = [encode_pair(self.config.parser, self.numbers, text, tokens) for text, _, tokens in some]

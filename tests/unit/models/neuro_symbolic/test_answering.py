@@ -8,7 +8,7 @@ from shiftscope.lang.text import format_program, parse_program
 from shiftscope.model import Prompt
 from shiftscope.models.neuro_symbolic.answering import UNPARSED, ImageSceneReader, ParserTarget, SeveralImagesModel
 from shiftscope.models.neuro_symbolic.composing import learn_composing
-from shiftscope.models.neuro_symbolic.rule_scores import SCALE, RuleScores
+from shiftscope.models.neuro_symbolic.network import SCALE, RuleScores
 from shiftscope.picture import Picture
 from shiftscope.question import Question
 from shiftscope.scene import Object

@@ -1,8 +1,8 @@
-"""Question parsers that write a logical form token by token: T5, BART and GPT-2 of transformers, made from a
-configuration.
+"""What question parsers learn: networks that write a logical form token by token, and the scores of a grammar's rules.
 
-Words of questions and tokens of programs are one vocabulary, learned from the training pairs. GPT-2 reads the
-question and goes on with the program; the others encode the question first.
+T5, BART and GPT-2 are those of transformers, made from a configuration. Words of questions and tokens of programs are one
+vocabulary, learned from the training pairs. GPT-2 reads the question and goes on with the program; the others encode
+the question first.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from torch import nn
 
 from ...lang.program import Program, ProgramError
 from ...schema import Schema
+from .composing import ComposingConfig, ComposingParser
 from .lexicon import split_words
 from .logical_forms import read_tokens
 
@@ -25,6 +26,7 @@ IGNORED = -100  # target that teaches nothing
 ENCODERS = ("t5", "bart")
 ARCHITECTURES = (*ENCODERS, "gpt2")
 BATCH = 256  # questions parsed at once
+SCALE = 100.0  # of scores to the weights that are learned, whose steps are as small as a network's
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +200,28 @@ def fill_rows(rows: Sequence[Sequence[int]], value: int, left: bool = False) -> 
     widest = max(map(len, rows), default=0)
     filled = [[*[value] * (widest - len(r)), *r] if left else [*r, *[value] * (widest - len(r))] for r in rows]
     return torch.tensor(filled, dtype=torch.long).reshape(len(rows), widest)
+
+
+class RuleScores(nn.Module):
+    """Scores, and the parser that uses them."""
+
+    def __init__(self, config: ComposingConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.weights = nn.Parameter(torch.zeros(len(config.rules)))
+        numbers = {name: k for k, name in enumerate(sorted({rule.category for rule in config.rules}))}
+        self.categories = [numbers[rule.category] for rule in config.rules]
+        self._parser: tuple[tuple[float, ...], ComposingParser] | None = None
+
+    def forward(self, rules: torch.Tensor) -> torch.Tensor:
+        """[use, rule] the score of each rule of the category of a rule that is used."""
+        category = torch.tensor(self.categories, device=rules.device)
+        apart = category[rules][:, None] != category[None]
+        return (SCALE * self.weights)[None].expand(len(rules), -1).masked_fill(apart, float("-inf"))
+
+    def parse(self, texts: Sequence[str]) -> list[Program | None]:
+        """The program of each question; None where it cannot be read."""
+        weights = tuple((SCALE * self.weights.detach().float().cpu()).exp().tolist())
+        if self._parser is None or self._parser[0] != weights:
+            self._parser = weights, ComposingParser(self.config, weights)
+        return [self._parser[1].parse(text) for text in texts]
