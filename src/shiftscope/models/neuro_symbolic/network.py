@@ -1,8 +1,8 @@
 """What question parsers learn: networks that write a logical form token by token, and the scores of a grammar's rules.
 
-T5, BART and GPT-2 are those of transformers, made from a configuration. Words of questions and tokens of programs are one
-vocabulary, learned from the training pairs. GPT-2 reads the question and goes on with the program; the others encode
-the question first.
+T5, BART and GPT-2 are those of transformers, made from a configuration. Words of questions and tokens of programs are
+one vocabulary, learned from the training pairs. GPT-2 reads the question and goes on with the program; the others
+encode the question first.
 """
 
 from __future__ import annotations
