@@ -16,7 +16,7 @@ from .answering import ParserTarget, SeveralImagesModel, digest_graphs, load_mod
 from .training import QuestionParserTraining, TrainedQuestionParser
 
 TRAITS = ModelTraits(
-    target="neuro_symbolic, neuro_symbolic:FOLDER or neuro_symbolic:FOLDER@GRAPHS",
+    target="neuro_symbolic or neuro_symbolic:FOLDER or neuro_symbolic:FOLDER@GRAPHS",
     answers_blind=False,
     takes_actions=False,
     trainable=QuestionParserTraining(),
