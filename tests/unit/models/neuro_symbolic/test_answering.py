@@ -5,7 +5,7 @@ import pytest
 from lazy import lazy
 from shiftscope.errors import UserError
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.model import Prompt
+from shiftscope.model import ModelName, Prompt, parse_model_name
 from shiftscope.models.neuro_symbolic.answering import UNPARSED, ImageSceneReader, ParserTarget, SeveralImagesModel
 from shiftscope.models.neuro_symbolic.composing import learn_composing
 from shiftscope.models.neuro_symbolic.network import SCALE, RuleScores
@@ -94,3 +94,8 @@ def test_a_target_names_a_folder_and_graphs():
     assert ParserTarget.parse("") == ParserTarget()
     assert ParserTarget.parse("out/ns@graphs.json") == ParserTarget("out/ns", "graphs.json")
     assert ParserTarget.parse("@graphs.json") == ParserTarget("", "graphs.json")
+
+
+def test_a_model_string_names_it():
+    assert parse_model_name("neuro_symbolic") == ModelName("neuro_symbolic")
+    assert parse_model_name("neuro_symbolic:out/ns@graphs.json") == ModelName("neuro_symbolic", "out/ns@graphs.json")
