@@ -1,0 +1,221 @@
+"""A lexicon learned from pairs: which phrases say a leaf of a meaning, found by how often they occur together.
+
+Words of the program itself are tried first, since graphs of any words are asked about in these. What is left is said by
+the phrase that tells best whether the leaf is there. A phrase is lengthened by words beside it that nearly always
+stand there ("to the left of"), or that stand there much more often than beside others of its kind ("fighter planes").
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from .meaning import ATTR, NUMBER, RELATION, Tree, list_leaves
+
+Words = tuple[str, ...]
+Symbol = tuple[str, str]  # kind and word of a leaf
+
+NOUN, VALUE = "noun", "value"
+LONGEST = 5  # words of a phrase that is found by counting
+MOST = 400  # examples of one leaf that are counted
+SURE = 0.95  # share of the occurrences beside which a word stands that is made part of the phrase
+LIFT = 2.5  # how much more often than beside others of the kind
+ENOUGH = 12  # occurrences, to lengthen a phrase
+COVERED = 0.02  # share of a leaf's examples that may stay without a phrase
+ALIKE = 2.0  # how like the program's own word a phrase is that is met once
+BOUND = 0.9  # share of a word's occurrences that follow a phrase of the kind, for it to be a part of phrases
+PRECISE = 0.1  # least share of a phrase's examples that have the leaf
+_TOKEN = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[.?!:;,]")
+
+
+def split_words(text: str) -> Words:
+    """Lower-case words and marks."""
+    return tuple(_TOKEN.findall(text.lower()))
+
+
+class TextMeaning(NamedTuple):
+    """A question's words and its meaning."""
+
+    words: Words
+    tree: Tree
+
+
+def find_noun_kinds(trees: Iterable[Tree]) -> frozenset[str]:
+    """The attributes whose values name things: those that a `find` has."""
+    found: set[str] = set()
+
+    def look(tree: Tree) -> None:
+        if tree[0] == "find":
+            found.update(leaf[1] for leaf in list_leaves(tree))
+        elif tree[0] != "leaf":
+            for child in tree[1:]:
+                look(child)
+
+    for tree in trees:
+        look(tree)
+    return frozenset(found)
+
+
+def categorize_kind(kind: str, nouns: frozenset[str]) -> str:
+    if kind in (RELATION, NUMBER, ATTR):
+        return kind
+    return NOUN if kind in nouns else VALUE
+
+
+def list_phrases(words: Words, longest: int = LONGEST) -> Iterator[Words]:
+    for i in range(len(words)):
+        for j in range(i + 1, min(i + longest, len(words)) + 1):
+            yield words[i:j]
+
+
+def find_phrase(words: Words, phrase: Words) -> int:
+    """Where a phrase first stands, or -1."""
+    first, length = phrase[0], len(phrase)
+    for i in range(len(words) - length + 1):
+        if words[i] == first and words[i : i + length] == phrase:
+            return i
+    return -1
+
+
+class LearnedLexicon(NamedTuple):
+    """Phrases and the leaves that each may say, with the number of examples."""
+
+    entries: Mapping[Words, Mapping[Symbol, int]]
+    nouns: frozenset[str]
+
+    def match(self, words: Words, symbols: frozenset[Symbol] | None = None) -> list[tuple[int, int, Symbol]]:
+        """Where phrases stand that may say one of these leaves, or any."""
+        longest = max(map(len, self.entries), default=0)
+        found = []
+        for i in range(len(words)):
+            for j in range(i + 1, min(i + longest, len(words)) + 1):
+                said = self.entries.get(words[i:j], ())
+                found += [(i, j, symbol) for symbol in said if symbols is None or symbol in symbols]
+        return found
+
+
+def learn_lexicon(examples: Sequence[TextMeaning]) -> LearnedLexicon:
+    """The lexicon of all leaves of these examples."""
+    nouns = find_noun_kinds(tree for _, tree in examples)
+    where: dict[Symbol, list[int]] = defaultdict(list)
+    for k, (_, tree) in enumerate(examples):
+        for symbol in sorted({leaf[1:] for leaf in list_leaves(tree)}):
+            where[symbol].append(k)
+    texts: dict[Words, set[int]] = defaultdict(set)  # phrase → examples, of phrases of one word
+    for k, (words, _) in enumerate(examples):
+        for word in set(words):
+            texts[(word,)].add(k)
+    cores: dict[Symbol, Counter[Words]] = {}
+    for symbol in sorted(where):
+        cores[symbol] = _find_cores(symbol, where[symbol], examples, texts)
+    return LearnedLexicon(_lengthen_phrases(cores, where, examples, nouns), nouns)
+
+
+def _count_examples(phrase: Words, examples: Sequence[TextMeaning], texts: Mapping[Words, set[int]]) -> set[int]:
+    """The examples that have a phrase; few hold its rarest words."""
+    some = set.intersection(*(texts.get((word,), set()) for word in phrase))
+    return some if len(phrase) == 1 else {k for k in some if find_phrase(examples[k].words, phrase) >= 0}
+
+
+def _find_cores(
+    symbol: Symbol, where: Sequence[int], examples: Sequence[TextMeaning], texts: Mapping[Words, set[int]]
+) -> Counter[Words]:
+    found: Counter[Words] = Counter()
+    left = set(where)
+    own = split_words(symbol[1].replace("_", " "))
+    if own:
+        said = {k for k in left if find_phrase(examples[k].words, own) >= 0}
+        if len(said) > 0.1 * len(left):
+            found[own] = len(said)
+            left -= said
+    everywhere = set(where)
+    while len(left) > COVERED * len(where):
+        counted: Counter[Words] = Counter()
+        for k in sorted(left)[:MOST]:
+            counted.update(list(dict.fromkeys(list_phrases(examples[k].words))))
+        looked_at = min(len(left), MOST)
+        best: Words | None = None
+        best_key: tuple[float, int, Words] = (0.0, 0, ())
+        for phrase, count in counted.most_common(60):
+            held = _count_examples(phrase, examples, texts)
+            precision = len(held & everywhere) / len(held)
+            if precision < PRECISE:
+                continue
+            if count < min(2, looked_at) and _resemble(phrase, own) < ALIKE:
+                continue
+            recall = count / looked_at
+            key = (round(precision * precision * recall * _resemble(phrase, own), 6), -len(phrase), phrase)
+            if best is None or key > best_key:
+                best, best_key = phrase, key
+        if best is None:
+            break
+        said = {k for k in left if find_phrase(examples[k].words, best) >= 0}
+        found[best] += len(said)
+        left -= said
+    return found
+
+
+def _resemble(phrase: Words, own: Words) -> float:
+    """Above 1 for a phrase that begins as the program's own word does."""
+    one, other = "".join(phrase), "".join(own)
+    shared = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        shared += 1
+    return 1.0 + 3.0 * shared / max(len(one), len(other), 1)
+
+
+def _lengthen_phrases(
+    cores: Mapping[Symbol, Counter[Words]],
+    where: Mapping[Symbol, Sequence[int]],
+    examples: Sequence[TextMeaning],
+    nouns: frozenset[str],
+) -> dict[Words, dict[Symbol, int]]:
+    """Each phrase with the words beside it that belong to it."""
+    found = {(symbol, phrase): count for symbol, phrases in cores.items() for phrase, count in phrases.items()}
+    said = {word for phrases in cores.values() for phrase in phrases for word in phrase if len(phrase) == 1}
+    occurrences = Counter(word for words, _ in examples for word in words)
+    for (_, phrase), count in found.items():
+        if len(phrase) > 1:
+            occurrences.subtract(dict.fromkeys(phrase, count))
+    for side in (1, -1, 1, -1):
+        beside: dict[tuple[Symbol, Words], Counter[str]] = {}
+        usual: dict[str, Counter[str]] = defaultdict(Counter)
+        for symbol, phrase in found:
+            counted: Counter[str] = Counter()
+            for k in where[symbol]:
+                words = examples[k].words
+                for at in range(len(words) - len(phrase) + 1):
+                    if words[at] == phrase[0] and words[at : at + len(phrase)] == phrase:
+                        next_to = at + len(phrase) if side > 0 else at - 1
+                        counted[words[next_to] if 0 <= next_to < len(words) else ""] += 1
+            beside[symbol, phrase] = counted
+            usual[categorize_kind(symbol[0], nouns)].update(counted)
+        longer: dict[tuple[Symbol, Words], int] = {}
+        for (symbol, phrase), count in found.items():
+            counted, background = beside[symbol, phrase], usual[categorize_kind(symbol[0], nouns)]
+            total, of_all = sum(counted.values()), sum(background.values())
+            taken = 0
+            for word, times in counted.items():
+                if not word or not word[0].isalnum() or word in said or len(phrase) > LONGEST:
+                    continue
+                share, usually = times / total, background[word] / of_all
+                sure = share >= SURE and usually < 0.9 * share and total >= ENOUGH
+                bound = background[word] >= BOUND * occurrences[word] and share >= LIFT * usually
+                if sure or (bound and times > 2 and side > 0):
+                    new = (*phrase, word) if side > 0 else (word, *phrase)
+                    longer[symbol, new] = longer.get((symbol, new), 0) + max(1, round(count * share))
+                    taken += times
+            if total == 0 or taken < SURE * total:
+                longer[symbol, phrase] = longer.get((symbol, phrase), 0) + max(
+                    1, round(count * (1 - taken / max(1, total)))
+                )
+        found = longer
+    entries: dict[Words, dict[Symbol, int]] = {}
+    for (symbol, phrase), count in sorted(found.items()):
+        entries.setdefault(phrase, {})[symbol] = count
+    for symbol, phrases in sorted(cores.items()):  # a form never met may have another ending
+        for phrase in phrases:
+            entries.setdefault(phrase, {}).setdefault(symbol, 1)
+    return entries

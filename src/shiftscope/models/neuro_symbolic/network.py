@@ -1,0 +1,227 @@
+"""What question parsers learn: networks that write a logical form token by token, and the scores of a grammar's rules.
+
+T5, BART and GPT-2 are those of transformers, made from a configuration. Words of questions and tokens of programs are
+one vocabulary, learned from the training pairs. GPT-2 reads the question and goes on with the program; the others
+encode the question first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from ...lang.program import Program, ProgramError
+from ...schema import Schema
+from .composing import ComposingConfig, ComposingParser
+from .lexicon import split_words
+from .logical_forms import read_tokens
+
+PAD, END, BEGIN, UNKNOWN = range(4)
+FIRST = 4  # number of the first word
+IGNORED = -100  # target that teaches nothing
+ENCODERS = ("t5", "bart")
+ARCHITECTURES = (*ENCODERS, "gpt2")
+BATCH = 256  # questions parsed at once
+SCALE = 100.0  # of scores to the weights that are learned, whose steps are as small as a network's
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceConfig:
+    """What a sequence parser is built of."""
+
+    parser: str  # one of ARCHITECTURES
+    form: str  # the logical form it writes
+    words: tuple[str, ...]  # of questions, and tokens of programs
+    schema: Schema
+    width: int = 256
+    layers: int = 3
+    heads: int = 4
+    inside: int = 1024
+    dropout: float = 0.1
+    longest: int = 160  # tokens of a question with its program
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"schema": self.schema.to_json(), "words": list(self.words)}
+
+    def number_words(self) -> dict[str, int]:
+        return {word: FIRST + k for k, word in enumerate(self.words)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SequenceConfig:
+        return cls(**{**data, "schema": Schema.from_json(data["schema"]), "words": tuple(data["words"])})
+
+
+def build_network(config: SequenceConfig) -> Any:
+    """The network of that architecture, with random weights."""
+    import transformers
+
+    hf: Any = transformers
+    size = FIRST + len(config.words)
+    marks = {"pad_token_id": PAD, "eos_token_id": END, "bos_token_id": BEGIN}
+    if config.parser == "t5":
+        return hf.T5ForConditionalGeneration(
+            hf.T5Config(
+                vocab_size=size,
+                d_model=config.width,
+                d_kv=config.width // config.heads,
+                d_ff=config.inside,
+                num_layers=config.layers,
+                num_decoder_layers=config.layers,
+                num_heads=config.heads,
+                dropout_rate=config.dropout,
+                decoder_start_token_id=PAD,
+                **marks,
+            )
+        )
+    if config.parser == "bart":
+        both = {
+            f"{side}_{name}": value
+            for side in ("encoder", "decoder")
+            for name, value in (
+                ("layers", config.layers),
+                ("attention_heads", config.heads),
+                ("ffn_dim", config.inside),
+            )
+        }
+        return hf.BartForConditionalGeneration(
+            hf.BartConfig(
+                vocab_size=size,
+                d_model=config.width,
+                dropout=config.dropout,
+                max_position_embeddings=config.longest,
+                decoder_start_token_id=END,
+                forced_eos_token_id=None,
+                **both,
+                **marks,
+            )
+        )
+    return hf.GPT2LMHeadModel(
+        hf.GPT2Config(
+            vocab_size=size,
+            n_embd=config.width,
+            n_layer=config.layers,
+            n_head=config.heads,
+            n_inner=config.inside,
+            n_positions=config.longest,
+            resid_pdrop=config.dropout,
+            embd_pdrop=config.dropout,
+            attn_pdrop=config.dropout,
+            **marks,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceBatch:
+    """Questions and programs as numbers, filled up with PAD; targets with IGNORED."""
+
+    words: torch.Tensor  # [question, word]; of GPT-2 with the program after it
+    targets: torch.Tensor  # [question, token]; of GPT-2 as long as the words
+    texts: tuple[str, ...]
+    programs: tuple[Program, ...]
+
+
+class SequenceParser(nn.Module):
+    """A network and its vocabulary."""
+
+    def __init__(self, config: SequenceConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.network = build_network(config)
+        self.numbers = config.number_words()
+
+    def forward(self, batch: SequenceBatch) -> torch.Tensor:
+        """[question, token, word] the logits of each target."""
+        mask = (batch.words != PAD).long()
+        if self.config.parser in ENCODERS:
+            found = self.network(input_ids=batch.words, attention_mask=mask, labels=batch.targets)
+            logits: torch.Tensor = found.logits
+            return logits
+        logits = self.network(input_ids=batch.words, attention_mask=mask).logits
+        return logits[:, :-1]
+
+    @torch.no_grad()
+    def parse(self, texts: Sequence[str]) -> list[Program | None]:
+        """The program of each question, decoded greedily; None where what is written is none."""
+        found: list[Program | None] = []
+        for start in range(0, len(texts), BATCH):
+            found += self._parse_batch(texts[start : start + BATCH])
+        return found
+
+    def _parse_batch(self, texts: Sequence[str]) -> list[Program | None]:
+        device = next(self.parameters()).device
+        rows = [encode_text(self.config.parser, self.numbers, text) for text in texts]
+        left = self.config.parser not in ENCODERS  # what goes on from its own words has them at its end
+        words = fill_rows(rows, PAD, left).to(device)
+        room = self.config.longest - (words.shape[1] if left else 0)
+        if room < 2:
+            return [None for _ in texts]
+        written = self.network.generate(
+            input_ids=words, attention_mask=(words != PAD).long(), do_sample=False, num_beams=1, max_new_tokens=room - 1
+        )
+        written = written[:, words.shape[1] :] if left else written[:, 1:]
+        return [self._read(row) for row in written.tolist()]
+
+    def _read(self, row: Sequence[int]) -> Program | None:
+        tokens = []
+        for number in row:
+            if number == END:
+                break
+            if number < FIRST:
+                return None
+            tokens.append(self.config.words[number - FIRST])
+        try:
+            return read_tokens(tokens, self.config.form, self.config.schema).canonicalize()
+        except ProgramError:
+            return None
+
+
+def encode_text(parser: str, numbers: Mapping[str, int], text: str) -> list[int]:
+    """A question as numbers, and what ends it."""
+    return [*(numbers.get(word, UNKNOWN) for word in split_words(text)), END if parser in ENCODERS else BEGIN]
+
+
+def encode_pair(
+    parser: str, numbers: Mapping[str, int], text: str, tokens: Sequence[str]
+) -> tuple[list[int], list[int]]:
+    """What is read, and what is to be written."""
+    asked, written = encode_text(parser, numbers, text), [*(numbers.get(t, UNKNOWN) for t in tokens), END]
+    if parser in ENCODERS:
+        return asked, written
+    return [*asked, *written], [*[IGNORED] * len(asked), *written]
+
+
+def fill_rows(rows: Sequence[Sequence[int]], value: int, left: bool = False) -> torch.Tensor:
+    """[row, longest] filled up at the end, or at the beginning."""
+    widest = max(map(len, rows), default=0)
+    filled = [[*[value] * (widest - len(r)), *r] if left else [*r, *[value] * (widest - len(r))] for r in rows]
+    return torch.tensor(filled, dtype=torch.long).reshape(len(rows), widest)
+
+
+class RuleScores(nn.Module):
+    """Scores, and the parser that uses them."""
+
+    def __init__(self, config: ComposingConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.weights = nn.Parameter(torch.zeros(len(config.rules)))
+        numbers = {name: k for k, name in enumerate(sorted({rule.category for rule in config.rules}))}
+        self.categories = [numbers[rule.category] for rule in config.rules]
+        self._parser: tuple[tuple[float, ...], ComposingParser] | None = None
+
+    def forward(self, rules: torch.Tensor) -> torch.Tensor:
+        """[use, rule] the score of each rule of the category of a rule that is used."""
+        category = torch.tensor(self.categories, device=rules.device)
+        apart = category[rules][:, None] != category[None]
+        return (SCALE * self.weights)[None].expand(len(rules), -1).masked_fill(apart, float("-inf"))
+
+    def parse(self, texts: Sequence[str]) -> list[Program | None]:
+        """The program of each question; None where it cannot be read."""
+        weights = tuple((SCALE * self.weights.detach().float().cpu()).exp().tolist())
+        if self._parser is None or self._parser[0] != weights:
+            self._parser = weights, ComposingParser(self.config, weights)
+        return [self._parser[1].parse(text) for text in texts]

@@ -1,0 +1,154 @@
+"""The patterns of rules as one tree, the rules that laws of the language add, and what edits of a question cost."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .grammar import GrammarRule, Item
+from .lexicon import NOUN, VALUE, LearnedLexicon
+from .meaning import ALT
+
+CHEAP, DEAR = 1.0, 15.0  # costs of an exchangeable or optional word, and of one that says a leaf
+COMMON = 0.3  # share of the questions that have a word which alone says nothing, as the in to the left of
+LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is
+UNKNOWN_COST = 4.0
+DERIVED_COST = 4.0  # of a rule that a law of the language adds
+LACKING, MOST_LACKING = 3, 9.0  # words that may lack at the beginning of a rule, and what these may cost
+PREFIX = 4  # letters that two forms of a word share
+
+
+class PatternNode:
+    """A place in the patterns of the rules, as a tree of their first items."""
+
+    __slots__ = ("ends", "holes", "words")
+
+    def __init__(self) -> None:
+        self.words: dict[str, PatternNode] = {}
+        self.holes: dict[str, PatternNode] = {}
+        self.ends: list[tuple[GrammarRule, float]] = []
+
+
+def build_patterns(rules: Mapping[GrammarRule, float]) -> PatternNode:
+    """All patterns as one tree; a rule's score is the logarithm of its probability."""
+    root = PatternNode()
+    for rule, score in rules.items():
+        at = root
+        for item in rule.pattern:
+            if isinstance(item, int):
+                at = at.holes.setdefault(rule.holes[item], PatternNode())
+            else:
+                at = at.words.setdefault(item, PatternNode())
+        at.ends.append((rule, score))
+    return root
+
+
+def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]:
+    """The rules that laws of the language add, none of them among the given."""
+    found: dict[GrammarRule, float] = {}
+    for rule, score in rules.items():
+        made: list[GrammarRule] = []
+        if rule.label == ALT:
+            made = [GrammarRule(ALT, kind, rule.pattern, (kind, kind)) for kind in (NOUN, VALUE)]
+        elif rule.label == "same" and len(rule.holes) == 3:
+            made = [
+                GrammarRule(rule.label, rule.category, pattern, (rule.holes[0], rule.holes[2]))
+                for pattern in _drop_second(rule.pattern)
+            ]
+        for one in made:
+            if one not in rules:
+                found[one] = max(found.get(one, -math.inf), score - DERIVED_COST)
+    return found
+
+
+def _drop_second(pattern: tuple[Item, ...]) -> list[tuple[Item, ...]]:
+    """A pattern of two sets and a leaf without the second set, and without some of the words right before it."""
+    at = pattern.index(1)
+    start = at
+    while start > 0 and isinstance(pattern[start - 1], str):
+        start -= 1
+    renumber = {0: 0, 2: 1}
+    rest = pattern[at + 1 :]
+    return [
+        tuple(renumber[item] if isinstance(item, int) else item for item in (*pattern[:end], *rest))
+        for end in range(start, at + 1)
+    ]
+
+
+class EditCosts:
+    """What it costs to skip a word, to do without one, or to take one for another."""
+
+    def __init__(self, rules: Iterable[GrammarRule], frequencies: Mapping[str, float], lexicon: LearnedLexicon) -> None:
+        self.frequencies = frequencies  # word → share of the training questions that have it
+        self.said = {w for phrase in lexicon.entries for w in phrase if len(phrase) == 1 or frequencies[w] < COMMON}
+        self.open = "name" in lexicon.nouns  # of graphs of any words, a new word is more likely a name than not
+        self.optional: set[str] = set()
+        self.known: dict[tuple[str, str], float | None] = {}  # what exchanges cost, as far as looked up
+        self.alike: dict[str, set[str]] = defaultdict(set)
+        groups: dict[Any, list[tuple[Item, ...]]] = defaultdict(list)
+        for rule in rules:
+            groups[rule.label, rule.category, rule.holes].append(rule.pattern)
+        for patterns in groups.values():
+            self._compare(patterns)
+
+    def _compare(self, patterns: Sequence[tuple[Item, ...]]) -> None:
+        """Learn from rules of the same meaning that differ in one word."""
+        masked: dict[Any, set[str]] = defaultdict(set)
+        known = set(patterns)
+        for pattern in patterns:
+            for k, item in enumerate(pattern):
+                if isinstance(item, str):
+                    masked[pattern[:k], pattern[k + 1 :]].add(item)
+                    if (*pattern[:k], *pattern[k + 1 :]) in known:
+                        self.optional.add(item)
+        for words in masked.values():
+            for word in words:
+                self.alike[word] |= words - {word}
+
+    def drop(self, word: str) -> float:
+        """Of a word of the question that no rule takes, or of a rule's word that the question lacks."""
+        if word in self.optional:
+            return CHEAP
+        if word not in self.frequencies:
+            return UNKNOWN_COST + DEAR * (word.isdecimal() or (self.open and word[0].isalpha()))
+        cost = LEAST + min(4.0, -math.log(self.frequencies[word]))
+        return cost + DEAR if word in self.said else cost
+
+    def exchange(self, word: str, other: str) -> float | None:
+        """Of a word in place of a rule's; None where neither is known to stand for the other."""
+        key = word, other
+        if key not in self.known:
+            self.known[key] = self._exchange(word, other)
+        return self.known[key]
+
+    def _exchange(self, word: str, other: str) -> float | None:
+        if other in self.alike.get(word, ()):
+            return CHEAP
+        shared = 0
+        for a, b in zip(word, other, strict=False):
+            if a != b:
+                break
+            shared += 1
+        return 2 * CHEAP if shared >= PREFIX and shared >= 0.6 * max(len(word), len(other)) else None
+
+
+# A place in the patterns that a rule may be begun at, at a cost, by so many edits.
+Start = tuple[PatternNode, float, int]
+
+
+class PatternStarts:
+    """Where rules begin: at their first item, or after words that the question lacks."""
+
+    def __init__(self, patterns: PatternNode, costs: EditCosts, edits: int) -> None:
+        self.words: dict[str, list[Start]] = defaultdict(list)
+        self.holes: dict[str, list[Start]] = defaultdict(list)
+        todo: list[Start] = [(patterns, 0.0, 0)]
+        while todo:
+            node, cost, many = todo.pop()
+            for word, following in node.words.items():
+                self.words[word].append((following, cost, many))
+                lacking = cost + costs.drop(word)
+                if many < min(edits, LACKING) and lacking <= MOST_LACKING:
+                    todo.append((following, lacking, many + 1))
+            for category, following in node.holes.items():
+                self.holes[category].append((following, cost, many))

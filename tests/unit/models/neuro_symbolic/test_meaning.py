@@ -1,0 +1,52 @@
+"""Programs and their meanings determine each other; what a law says of one op holds of the others."""
+
+import pytest
+
+from shiftscope.lang.program import ProgramError
+from shiftscope.lang.text import format_program, parse_program
+from shiftscope.models.neuro_symbolic.meaning import LEAF, read_meaning, write_program
+
+CAR = "filter(scene(), shape=sedan)"
+PROGRAMS = (
+    f"count({CAR})",
+    f"verify(unique({CAR}), color=red)",
+    f"choose(unique({CAR}), color, red, blue)",
+    f"choose_relation(unique({CAR}), filter(scene(), shape=truck), left, right, object)",
+    "choose(unique(intersect(union(find(dog), find(cat)), related(unique(find(man)), holding, object))), name, dog, cat)",
+    f"query(unique(related(unique({CAR}), behind, object)), shape)",
+    f"at_least(count(keep(group(filter({CAR}, color=red)), at_most, 1)), 2)",
+    f"greater(count(images({CAR})), count(images(filter(scene(), shape=truck))))",
+    f"all(intersect({CAR}, related(filter(scene(), shape=truck), left)), verify(it(), size=large))",
+    f"none({CAR}, exist(intersect(intersect(it(), related(find(cat), on)), related(find(dog), on))))",
+    f"equal(query(unique({CAR}), color), query(unique(filter(scene(), shape=truck)), color))",
+    "alike(find(sign), find(sign), color)",
+    f"not(some({CAR}, verify(it(), color=red)))",
+    f"or(exist({CAR}), exist(find(dog)))",
+)
+
+
+@pytest.mark.parametrize("text", PROGRAMS)
+def test_a_meaning_gives_its_program_back(text):
+    program = parse_program(text).canonicalize()
+    assert format_program(write_program(read_meaning(program))) == format_program(program)
+
+
+def test_asking_which_of_two_is_asking_whether_with_an_alternative():
+    choose = read_meaning(parse_program(f"choose(unique({CAR}), color, red, blue)"))
+    verify = read_meaning(parse_program(f"verify(unique({CAR}), color=red)"))
+    assert choose[:2] == verify[:2]
+    assert choose[2] == ("be", ("alt", (LEAF, "color", "red"), (LEAF, "color", "blue")))
+
+
+def test_one_set_and_two_are_alike_by_the_same_label():
+    two = f"equal(query(unique({CAR}), size), query(unique(find(dog)), size))"
+    one = f"alike({CAR}, {CAR}, size)"
+    assert read_meaning(parse_program(one))[0] == read_meaning(parse_program(two))[0] == "same"
+
+
+def test_a_tree_that_no_program_says_is_refused():
+    mixed = ("alt", (LEAF, "color", "red"), (LEAF, "size", "large"))
+    with pytest.raises(ProgramError, match="no program says"):
+        write_program(("is", ("unique", ("find", (LEAF, "name", "dog"))), ("be", mixed)))
+    with pytest.raises(ProgramError, match="no op 'both'"):
+        write_program(("count", ("both", ("find", (LEAF, "name", "dog")), ("find", (LEAF, "name", "cat")))))
