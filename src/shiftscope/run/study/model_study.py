@@ -25,9 +25,10 @@ from ...result import RunLog, Score
 from ...store.dataset import Dataset
 from ...suites.model_study import ACCURACY, ACTION, Figure, ModelRow, ModelScale, ModelStudy, StudyResults
 from ...train.accelerator import make_accelerator, name_device
+from ...train.data import open_training_data
 from ...train.loop import TrainingPaused
 from ...train.train import LOG, ProgressBar, TrainSpec, require_torch, show_no_progress, train
-from ...trained_folder import TrainedFolder
+from ...trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder
 from ...url_path import refuse_url
 from ..evaluate import RunSpec, evaluate
 from ..make import make
@@ -41,6 +42,7 @@ from .model_records import (
 )
 
 DATA, MODELS, RUNS = "data", "weights", "runs"  # folders of a study
+SHIPPED_FIELD = "shipped"  # of model.json: the weights are those of the package
 TOLD = ("val", "epoch", "rise", "seconds", "examples")  # of what model.json says of a part
 
 Tell = Callable[[str], None]
@@ -175,8 +177,12 @@ class _ModelStudyRun:
         spec, folder = self._build_train_spec(training), self._find_folder(training)
         if left != float("inf"):
             spec = replace(spec, minutes=left / 60)
-        self.tell(f"training {training}")
-        trained = train(spec, folder, bar=self.bar)
+        if _take_shipped(spec, folder):
+            self.tell(f"{training} ships with the package, trained in the same way")
+            trained = spec.trainable.folder.read(folder)
+        else:
+            self.tell(f"training {training}")
+            trained = train(spec, folder, bar=self.bar)
         stored = done.trainings.get(training)
         if stored is None or stored.weights != trained.id():
             yield self._add(self._describe_training(training, trained, [stage.name for stage in spec.stages]))
@@ -191,7 +197,7 @@ class _ModelStudyRun:
             parts,
             _read_curves(trained.folder / LOG, stages),
             sum(len(trained.read_bytes(part)) for part in trained.parts),
-            float(trained.about["seconds"].get("all", 0.0)),
+            sum(float(about["seconds"] or 0.0) for about in parts.values()),
             str(trained.about.get("command", "")).replace(str(self.spec.out), "OUT"),
         )
 
@@ -237,6 +243,28 @@ class _ModelStudyRun:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+
+
+def _take_shipped(spec: TrainSpec, folder: Path) -> bool:
+    """Whether the folder holds weights that ship with the package; these are put there if trained as these would be."""
+    kind = spec.trainable.folder
+    if (folder / MODEL_FILE).is_file():
+        return SHIPPED_FIELD in kind.read(folder).about
+    data = open_training_data(spec.data, images=spec.images)
+    shipped = kind.SHIPPED / data.schema.name if kind.SHIPPED else None
+    if shipped is None or not (shipped / MODEL_FILE).is_file() or (folder / TRAINING_FOLDER).is_dir():
+        return False
+    found = kind.read(shipped)
+    wanted = {s.name: (spec.seed, data.to_json(), spec.recipe(s).to_json()) for s in spec.stages}
+    for name, (seed, order, recipe) in wanted.items():
+        entry = found.about.get(name, {})
+        if (entry.get("seed"), entry.get("data"), entry.get("recipe")) != (seed, order, recipe):
+            return False
+    figures = [figure for stage in spec.stages for figure in stage.figures]
+    kept = ("kind", "version", "schema", "size", "device", "seconds", "versions", *wanted, *figures)
+    about = {key: found.about[key] for key in kept if key in found.about} | {SHIPPED_FIELD: True}
+    kind.write(folder, about, {name: found.read_bytes(name) for name in wanted})
+    return True
 
 
 def _read_curves(log: Path, stages: Sequence[str]) -> dict[str, list[float]]:

@@ -145,3 +145,20 @@ def test_unknown_models_and_test_sets_are_refused(tmp_path, refuses):
         ModelStudySpec(STUDY, tmp_path, tmp_path, PAPER, models=("lstm",))
     with refuses("no test set 'val'"):
         ModelStudySpec(STUDY, tmp_path, tmp_path, PAPER, tests=("val",))
+
+
+def test_a_shipped_part_is_taken_only_if_it_was_trained_in_the_same_way(tmp_path, monkeypatch):
+    from shiftscope.models.nsvqa.trained_model import TrainedModel
+    from shiftscope.run.study.model_study import _take_shipped
+    from shiftscope.train.train import TrainSpec
+
+    spec = TrainSpec("nsvqa", "superclevr", only="questions")
+    shipped = TrainedModel.read(TrainedModel.SHIPPED / "superclevr")
+    assert _take_shipped(spec, tmp_path / "same")
+    taken = TrainedModel.read(tmp_path / "same")
+    assert taken.parts == ("question_parser",)
+    assert taken.read_bytes("question_parser") == shipped.read_bytes("question_parser")
+    assert _take_shipped(spec, tmp_path / "same")  # the second time
+    for other in (replace(spec, images=1000), replace(spec, epochs=3), replace(spec, seed=1)):
+        assert not _take_shipped(other, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
