@@ -105,6 +105,7 @@ class _ModelStudyRun:
         self.store = ModelRecordStore(spec.cells)
         self.device_name = name_device(make_accelerator(spec.device).device)
         self.data_name = name_data(self.study, spec.scale)
+        self.described: set[str] = set()  # trainings that were looked at in this call
 
     def run(self) -> Iterator[ModelRecord]:
         refuse_url(self.spec.out, "a study")
@@ -169,6 +170,8 @@ class _ModelStudyRun:
 
     def _train(self, training: str, done: StudyResults) -> Iterator[ModelRecord]:
         """Train it and what it needs, each once; a record of each that is not stored yet."""
+        if training in self.described:
+            return
         for needed in self.study.trainings[training].needs:
             yield from self._train(needed, done)
         left = self.deadline - time.monotonic()
@@ -186,7 +189,7 @@ class _ModelStudyRun:
         stored = done.trainings.get(training)
         if stored is None or stored.weights != trained.id():
             yield self._add(self._describe_training(training, trained, [stage.name for stage in spec.stages]))
-            done.trainings[training] = None  # type: ignore[index]
+        self.described.add(training)
 
     def _describe_training(self, training: str, trained: TrainedFolder, stages: Sequence[str]) -> ModelTrainingRecord:
         parts = {name: {key: trained.about[name].get(key) for key in TOLD} for name in stages}
@@ -250,6 +253,8 @@ def _take_shipped(spec: TrainSpec, folder: Path) -> bool:
     kind = spec.trainable.folder
     if (folder / MODEL_FILE).is_file():
         return SHIPPED_FIELD in kind.read(folder).about
+    if spec.other or spec.settings:  # it rests on other folders
+        return False
     data = open_training_data(spec.data, images=spec.images)
     shipped = kind.SHIPPED / data.schema.name if kind.SHIPPED else None
     if shipped is None or not (shipped / MODEL_FILE).is_file() or (folder / TRAINING_FOLDER).is_dir():
