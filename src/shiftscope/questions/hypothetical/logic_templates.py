@@ -3,7 +3,7 @@
 Each of the three words also occurs in Original, by itself: "both behind the ball and left of the cube", "either red or
 small", "not red", between parts that are plain. The two-hop questions put such a step together with another: a further
 relation, a comparison, or a second "not". So everything that they combine occurs singly where models learn, and no
-combination of theirs does (decision 046).
+combination of theirs does (decision 047).
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ LOGIC_SLOTS = (
 LOGIC_FILES = {"and": "single_and.json", "or": "single_or.json", "not": "negation.json"}
 # Two attributes of one part of speech: yellow or small, balls or cubes.
 ALTERNATIVES = (*combinations(("size", "color", "material"), 2), ("color", "color"), ("shape", "shape"))
-# What Original asks with one of the words, in one question of seven: fewer forms where fewer others compete.
+# What Original asks with one of the words, in one question of nine: fewer forms where fewer others compete.
 PLAIN_ALTERNATIVES = {"count": (ALTERNATIVES[0], ALTERNATIVES[2], ALTERNATIVES[4]), "exist": (ALTERNATIVES[0],)}
 PLAIN_NEGATIONS = {"count": ATTRIBUTES, "exist": ATTRIBUTES[:1]}
 PLAIN_SAME = {"count": ATTRIBUTES[::2], "exist": ATTRIBUTES[1::2]}
@@ -94,7 +94,7 @@ def list_and() -> Iterator[Sketch]:
 def list_or() -> Iterator[Sketch]:
     for end in ENDS:
         yield _join_places("or", end, 1, 4)
-        for at, pair in enumerate(ALTERNATIVES):
+        for at, pair in enumerate(ALTERNATIVES[:-1]):
             yield _choose_values(end, pair, 2 if at % 2 else 1)
     for hops in (0, 1):
         yield _choose_things(hops, 2)
@@ -190,6 +190,8 @@ def _choose_values(end: str, attributes: tuple[str, str], hops: int) -> Sketch:
     sketch = OutcomeSketch()
     among = sketch.find_several(hops)
     words, nodes = {}, []
+    if hops:  # what is read twice is a description here and in Original, never a relation alone
+        sketch.require(NOUN, among.node)
     for name in attributes:
         sketch.keep_empty(name, among.number)
     for gap, name in zip("VW", attributes, strict=True):
@@ -207,11 +209,12 @@ def _choose_things(hops: int | None, weight: int) -> Sketch:
     sketch = OutcomeSketch()
     place = OutcomePhrase(-1, 0, "") if hops is None else sketch.find_place(hops)
     kinds = [sketch.count_description() for _ in range(2)]
-    nodes = [sketch.describe("filter", n) if hops is None else sketch.describe("filter", n, place.node) for n in kinds]
+    nodes = [sketch.describe("filter", n) for n in kinds]
     sketch.require_apart(*nodes)
     for node in nodes:  # no things that are large things
         sketch.require(NOUN, node)
-    sketch.add_node("count", sketch.add_node("union", *nodes))
+    either = sketch.add_node("union", *nodes)
+    sketch.add_node("count", either if hops is None else sketch.add_node("intersect", place.node, either))
     words = {"A": f"{{{kinds[0]}s}}", "B": f"{{{kinds[1]}s}}"}
     texts = TEXTS["or"]["count things anywhere" if hops is None else "count things"]
     return "", "or", "count", sketch, fill_phrase(texts, place, **words), weight

@@ -94,8 +94,8 @@ def _select_pairs(codes: tuple[int, ...], attributes: tuple[str, ...]) -> Pairs:
 RELATED = 6  # one in so many is pointed out by a relation, where that is possible
 TRIES = 8
 SEVERAL = 4  # one in so many changes is of several attributes at once
-COPIED = {1: 6, 2: 4}  # by hops, one in so many objects that are added is a copy of another
-SWAPPED = {1: 6, 2: 3}  # and one in so many that are moved in plane trades places
+COPIED = {1: 3, 2: 4}  # by hops, one in so many proposed additions is a copy of an object, which fits less often
+SWAPPED = {1: 8, 2: 3}  # and one in so many proposed moves in plane is of two that trade places, which fits more often
 SHORT = tuple(s for s in SUBSETS if len(s) < 3)
 
 
