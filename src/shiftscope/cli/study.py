@@ -64,24 +64,24 @@ def command(
         raise UserError("--page writes the tables of stored entries; add --tables")
     if data_version is not None and not tables:
         raise UserError("--data-version chooses among stored entries; add --tables")
-    from ..suites.model_study import ModelStudy
+    from ..suites.model_study import find_model_study
     from ..suites.study import load_study
 
-    study = load_study(suite)
-    of_models = isinstance(study, ModelStudy)
+    of_models = find_model_study(suite)
     if merge:
-        _merge(merge, kept, of_models, as_json)
+        _merge(merge, kept, of_models is not None, as_json)
         return
     if not tables and out is None:
         raise UserError("a study needs a folder for its weights: --out DIR")
-    if isinstance(study, ModelStudy):
+    if of_models is not None:
         _refuse_unknown_options(context, suite)
         if not tables:
             assert out is not None
             how = {"models": _parse_names(models), "tests": _parse_names(tests), "device": device, "minutes": minutes}
-            _run_model_study(study, out, kept, study.find_scale(scale, images), workers, how, as_json)
-        _print_model_tables(study, kept, page, as_json)
+            _run_model_study(of_models, out, kept, of_models.find_scale(scale, images), workers, how, as_json)
+        _print_model_tables(of_models, kept, page, as_json)
         return
+    study = load_study(suite)
     if not tables:
         assert out is not None
         from ..run.study.study import study as run_study

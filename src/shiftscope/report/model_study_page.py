@@ -145,7 +145,7 @@ def _report(study: ModelStudy, paper: str, split: str) -> str:
 
 def format_figure(figure: Figure | None) -> str:
     """84.2 ± 1.3."""
-    if figure is None or figure[0] is None:
+    value, low, high, _ = figure or (None, None, None, 0)
+    if value is None:
         return DASH
-    value, low, high, _ = figure
     return f"{format_percent(value)} {format_spread(value, low, high)}".rstrip()

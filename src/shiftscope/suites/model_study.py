@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import unknown
+from ..registry import STUDIES
 from .study import Finding
 
 if TYPE_CHECKING:
@@ -122,3 +123,9 @@ class ModelStudy:
             if model not in known:
                 raise unknown("model of this study", model, known)
         return {name: row for name, row in self.rows.items() if not models or row.model in models}
+
+
+def find_model_study(suite: str) -> ModelStudy | None:
+    """The suite's STUDY, if it is one of models."""
+    study = STUDIES.load(suite).STUDY
+    return study if isinstance(study, ModelStudy) else None

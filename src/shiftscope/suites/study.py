@@ -225,6 +225,6 @@ def list_studies() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def load_study(suite: str) -> Any:
-    """A suite's STUDY: a `Study` of shifts, or a `ModelStudy` of models."""
-    return STUDIES.load(suite).STUDY
+def load_study(suite: str) -> Study:
+    study: Study = STUDIES.load(suite).STUDY
+    return study

@@ -73,19 +73,20 @@ class RecordStore(Generic[R]):
             data = read_whole(self.path) if self.path.exists() else b""
             whole = data[: data.rfind(b"\n") + 1]  # without a last line that a kill cut short
             for number, line in enumerate(whole.splitlines(), 1):
-                record = self._parse(line, f"{self.path}, line {number}")
+                record = self.parse_bytes(line, f"{self.path}, line {number}")
                 records[record.name] = record
         elif self.path.is_file():
             raise UserError(
                 f"{self.path} is a file; entries are stored in a folder, or in a file of lines ({LINES_SUFFIX})"
             )
         for path in () if self.is_lines else self.path.glob("*.json"):
-            record = records[path.name] = self._parse(read_whole(path), str(path))
+            record = records[path.name] = self.parse_bytes(read_whole(path), str(path))
             if record.name != path.name:
                 raise UserError(f"{path}: its content is that of {record.name}; it was changed by hand")
         return [records[name] for name in sorted(records)]
 
-    def _parse(self, data: bytes, where: str) -> R:
+    def parse_bytes(self, data: bytes, where: str) -> R:
+        """A record from its file's content; a UserError says where there is none."""
         try:
             return self.parse(read_json(data))
         except (ValueError, KeyError, TypeError, UserError) as error:
