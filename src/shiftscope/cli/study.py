@@ -75,11 +75,12 @@ def command(
         raise UserError("a study needs a folder for its weights: --out DIR")
     if of_models is not None:
         _refuse_unknown_options(context, suite)
+        asked = None if tables and images is None else of_models.find_scale(scale, images)
         if not tables:
-            assert out is not None
+            assert out is not None and asked is not None
             how = {"models": _parse_names(models), "tests": _parse_names(tests), "device": device, "minutes": minutes}
-            _run_model_study(of_models, out, kept, of_models.find_scale(scale, images), workers, how, as_json)
-        _print_model_tables(of_models, kept, page, as_json)
+            _run_model_study(of_models, out, kept, asked, workers, how, as_json)
+        _print_model_tables(of_models, kept, asked, page, as_json)
         return
     study = load_study(suite)
     if not tables:
@@ -156,12 +157,12 @@ def _run_model_study(
             print("  ".join(str(value) for value in line.values()), flush=True)
 
 
-def _print_model_tables(study: ModelStudy, cells: Path, page: Path | None, as_json: bool) -> None:
+def _print_model_tables(study: ModelStudy, cells: Path, asked: Any, page: Path | None, as_json: bool) -> None:
     from ..files import write_whole
     from ..report.model_study_page import describe_trial, list_model_tables, render_model_study
     from ..run.study.model_study import read_results
 
-    results = read_results(study, cells)
+    results = read_results(study, cells, asked)
     if not as_json and (trial := describe_trial(results)):
         print(trial)
     for one in list_model_tables(study, results):

@@ -76,9 +76,11 @@ def name_data(study: ModelStudy, scale: ModelScale) -> str:
     return content_id([spec.spec() | spec.identify(), {k: v for k, v in asdict(scale).items() if k != "name"}])
 
 
-def read_results(study: ModelStudy, cells: Path) -> StudyResults:
-    """The stored figures of the largest scale that there are any of; of the paper's scale, where there are none."""
+def read_results(study: ModelStudy, cells: Path, asked: ModelScale | None = None) -> StudyResults:
+    """The stored figures of a scale, else of the largest that there are any of, else none of the paper's."""
     records = ModelRecordStore(cells).read_records()
+    if asked is not None:
+        return collect_results(records, asked, name_data(study, asked))
     for scale in sorted(study.scales.values(), key=lambda one: -one.images):
         found = collect_results(records, scale, name_data(study, scale))
         if found.tests or found.trainings:
