@@ -68,6 +68,8 @@ class OutcomeReader(ProgramBuilder):
         if found := re.fullmatch(rf"({NOUN}) that (?:are|is) not (?:a )?(\w+)(?: and (?:are|is) ({FAR}))?", text):
             at = self.describe(found[1], self.place(found[3]) if found[3] else self.scene)
             return self.put("exclude", at, words=VALUES[found[2]])
+        if found := re.fullmatch(rf"things that are either ({NOUN}) or ({NOUN})", text):
+            return self.put("union", *[self.describe(found[k], self.scene) for k in (1, 2)])
         found = DESCRIBED.fullmatch(text)
         if not found:
             raise AssertionError(f"no things: {text!r}")
@@ -172,7 +174,7 @@ class OutcomeReader(ProgramBuilder):
         for start, end in (
             (f"(?:consider all the|of the) (?P<T>{NOUN})[;,] how many would (?P<rest>.+)", "count"),
             (
-                f"(?:among|look at) the (?P<T>{NOUN}) (?P<P>{FAR})[;,] would there be any (?P<rest>that are not .+)",
+                f"(?:among|look at) the (?P<T>{NOUN})(?: (?P<P>{FAR}))?[;,] would there be any (?P<rest>that are not .+)",
                 "exist",
             ),
             (f"find (?P<X>the .+); {MANY} (?:other )?(?P<T>{NOUN}) (?P<R>{PLACE}) it would (?P<rest>.+)", "count"),
@@ -182,8 +184,8 @@ class OutcomeReader(ProgramBuilder):
                 f"find (?P<X>the .+); would there be {ANY} (?P<T>{NOUN}) (?P<R>{PLACE}) it(?P<rest>| that are not .+)",
                 "exist",
             ),
-            (f"look at the (?P<T>{NOUN}) (?P<P>{FAR}); how many of them would (?P<rest>.+)", "count"),
-            (f"look at the (?P<T>{NOUN}) (?P<P>{FAR}); would any of them (?P<rest>.+)", "exist"),
+            (f"look at (?:all )?the (?P<T>{NOUN})(?: (?P<P>{FAR}))?; how many of them would (?P<rest>.+)", "count"),
+            (f"look at the (?P<T>{NOUN})(?: (?P<P>{FAR}))?; would any of them (?P<rest>.+)", "exist"),
             (f"{MANY} (?:other )?(?P<T>{NOUN})(?: (?P<P>{FAR}))? would (?P<rest>.+)", "count"),
             (f"would {ANY} (?P<T>{NOUN}) (?P<P>{FAR}) (?P<rest>not be .+)", "exist"),
             (f"would {ANY} (?P<T>{NOUN}) (?P<P>{FAR}) (?P<rest>also be .+)", "exist"),

@@ -153,6 +153,10 @@ def measure_clevr_hyp(folder: Path) -> dict[str, str]:
         "hyp_balance": spread(Counter(str(q.answer) for q in balanced).values()),
         "hyp_unique_actions": percent(len({q.action for q in original}), len({(q.scenes, q.action) for q in original})),
         "hyp_unique_questions": percent(len({q.text for q in original}), len(original)),
+        "hyp_rare": percent(
+            sum(any(n.op in ("copy", "swap") for n in q.program.nodes) for q in original), len(original)
+        ),
+        "hyp_logic": percent(sum(bool(q.note("logic")) for q in original), len(original)),
     }
     for split in ("train", "balanced_train", "two_hop_actions", "two_hop_questions"):
         found[f"hyp_q_{split}"] = f"{count_words(q.text for q in rows[split]):.1f}"

@@ -1,4 +1,4 @@
-"""Study how models lose accuracy to each factor of a suite's shifts."""
+"""Study how models lose accuracy to each factor of a suite's shifts, or how models of a task compare."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..run.study.entries import StudyRecord
+    from ..suites.model_study import ModelStudy
 
 group = typer.Typer(
     help="Train models on variants of a suite and evaluate each on all: tables with intervals.", no_args_is_help=True
 )
-CELLS, PAGE, ALL = "cells", "report.html", "all"
+CELLS, PAGE, DATA, ALL = "cells", "report.html", "data", "all"
 
 
 def command(
@@ -63,17 +64,30 @@ def command(
         raise UserError("--page writes the tables of stored entries; add --tables")
     if data_version is not None and not tables:
         raise UserError("--data-version chooses among stored entries; add --tables")
+    from ..suites.model_study import find_model_study
+    from ..suites.study import load_study
+
+    of_models = find_model_study(suite)
     if merge:
-        _merge(merge, kept, as_json)
+        _merge(merge, kept, of_models is not None, as_json)
         return
+    if not tables and out is None:
+        raise UserError("a study needs a folder for its weights: --out DIR")
+    if of_models is not None:
+        _refuse_unknown_options(context, suite)
+        asked = None if tables and images is None else of_models.find_scale(scale, images)
+        if not tables:
+            assert out is not None and asked is not None
+            how = {"models": _parse_names(models), "tests": _parse_names(tests), "device": device, "minutes": minutes}
+            _run_model_study(of_models, out, kept, asked, workers, how, as_json)
+        _print_model_tables(of_models, kept, asked, page, as_json)
+        return
+    study = load_study(suite)
     if not tables:
-        if out is None:
-            raise UserError("a study needs a folder for its weights: --out DIR")
+        assert out is not None
         from ..run.study.study import study as run_study
         from ..run.study.study_spec import StudySpec
-        from ..suites.study import load_study
 
-        study = load_study(suite)
         try:
             numbers = tuple(map(int, _parse_names(seeds)))
         except ValueError:
@@ -110,6 +124,62 @@ for _suite in STUDIES.names():
     group.command(_suite)(command)
 
 
+# What a study of models takes (suites/model_study.py); its rows differ in the model, so factors and the like are none.
+MODEL_OPTIONS = {
+    *("out", "models", "scale", "images", "tests", "device", "cells", "minutes", "workers", "tables", "page"),
+    *("merge", "as_json"),
+}
+
+
+def _refuse_unknown_options(context: typer.Context, suite: str) -> None:
+    """A study of models has no factors, seeds and conditions: an option of these is refused, not ignored."""
+    for name in context.params:
+        given = context.get_parameter_source(name)
+        if name not in MODEL_OPTIONS and given is not None and given.name == "COMMANDLINE":
+            raise UserError(f"--{name.replace('_', '-')} is no option of study {suite}, which compares models")
+
+
+def _run_model_study(
+    study: ModelStudy, out: Path, cells: Path, scale: Any, workers: int, how: dict[str, Any], as_json: bool
+) -> None:
+    from ..run.study.model_study import ModelStudySpec, run_model_study
+
+    command_line = shlex.join(["shiftscope", *sys.argv[1:]])
+    spec = ModelStudySpec(study, out, cells, scale, workers=workers or os.cpu_count() or 1, command=command_line, **how)
+    _refuse_foreign(out)
+    for record in run_model_study(spec, tell=warn, bar=shard_bar):
+        line: dict[str, Any] = {"kind": record.KIND, "of": record.label}
+        found = getattr(record, "figures", {}).get("accuracy", {}).get("")
+        line |= {"accuracy": round(100 * found[0], 2), "asked": found[3]} if found and found[0] is not None else {}
+        if as_json:
+            print_json(line)
+        else:
+            print("  ".join(str(value) for value in line.values()), flush=True)
+
+
+def _print_model_tables(study: ModelStudy, cells: Path, asked: Any, page: Path | None, as_json: bool) -> None:
+    from ..files import write_whole
+    from ..report.model_study_page import describe_trial, list_model_tables, render_model_study
+    from ..run.study.model_study import read_results
+
+    results = read_results(study, cells, asked)
+    if not as_json and (trial := describe_trial(results)):
+        print(trial)
+    for one in list_model_tables(study, results):
+        columns, *rows = one.list_text()
+        if as_json:
+            print_json({"table": one.title, "columns": columns, "rows": rows, "note": one.note})
+            continue
+        print()
+        print_table(columns, rows, one.title)
+        if one.note:
+            print(one.note)
+    if page is not None:
+        write_whole(page, render_model_study(study, results, str(cells)).encode())
+        if not as_json:
+            print(f"\nwrote {page}")
+
+
 def _refuse_foreign(out: Path) -> None:
     """Nothing is written into a folder of something else."""
     from ..folder import list_contents
@@ -117,7 +187,7 @@ def _refuse_foreign(out: Path) -> None:
 
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; name a folder with --out")
-    own = (CELLS, PAGE, MODELS_FOLDER, RUNS, WEIGHTS)
+    own = (CELLS, PAGE, DATA, MODELS_FOLDER, RUNS, WEIGHTS)
     if out.is_dir() and list_contents(out) and not any((out / name).exists() for name in own):
         raise UserError(f"{out} is not empty and holds no study; name another folder with --out")
 
@@ -126,10 +196,11 @@ def _parse_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def _merge(files: list[Path], into: Path, as_json: bool) -> None:
-    from ..run.study.entry_store import merge_records
+def _merge(files: list[Path], into: Path, of_models: bool, as_json: bool) -> None:
+    from ..run.study.entry_store import EntryStore, merge_records
+    from ..run.study.model_records import ModelRecordStore
 
-    made = merge_records(files, into)
+    made = merge_records(files, into, ModelRecordStore if of_models else EntryStore)
     if as_json:
         print_json({"cells": str(into), **made._asdict()})
         return

@@ -15,7 +15,7 @@ from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.lang.text import format_program, parse_program
 from shiftscope.models.scene_edit.action_tokens import list_action_tokens, read_action, write_action
 from shiftscope.models.scene_edit.clauses import read_actions, split_clauses
-from shiftscope.models.scene_edit.one_hop import collect_actions, collect_questions, join_text_programs
+from shiftscope.models.scene_edit.one_hop import collect_actions, collect_questions, combines_logic, join_text_programs
 from shiftscope.models.scene_edit.outcome import describe_outcome, match_outcome
 from shiftscope.models.scene_edit.parsed_scenes import (
     build_likeliest_scene,
@@ -89,11 +89,32 @@ def test_two_hop_texts_are_never_learned_from(refuses):
         collect_actions(
             [THREE_AND_ONE], [ask(program=format_program(join_action(two.nodes, canonical("count(scene())"))))]
         )
-    for asked in ("count(exclude(scene(), color=red))", "count(union(filter(scene(), color=red), scene()))"):
-        with refuses("two-hop texts are for testing alone"):
-            collect_questions([THREE_AND_ONE], [ask(program=asked)])
-    with refuses("two-hop texts are for testing alone"):
-        collect_questions([THREE_AND_ONE], [ask(notes=(("logic", "and"),))])
+    with refuses("combines and, or or not with another step; two-hop texts are for testing alone"):
+        collect_questions([THREE_AND_ONE], [ask(program=f"count(exclude(relate({CUBE}, left), color=red))")])
+
+
+CUBE, BALL = (f"unique(filter(scene(), shape={shape}))" for shape in ("cube", "sphere"))
+BOTH = f"intersect(relate({CUBE}, left), relate({BALL}, behind))"
+
+
+@pytest.mark.parametrize(
+    ("asked", "two_hop"),
+    [
+        ("count(exclude(scene(), color=red))", False),
+        ("count(union(filter(scene(), color=red), filter(scene(), size=small)))", False),
+        (f"query(unique({BOTH}), color)", False),
+        (f"count(intersect(filter(same({CUBE}, size), color=red), relate({BALL}, left)))", False),
+        (f"count(relate(unique(filter(relate({CUBE}, left), color=red)), left))", False),
+        (f"count(exclude(filter(relate({CUBE}, left), size=small), color=red))", True),
+        (f"count(union(filter(relate({CUBE}, left), color=red), filter(relate({CUBE}, left), size=small)))", True),
+        (f"less(count({BOTH}), count(scene()))", True),
+        (f"count(relate(unique({BOTH}), left))", True),
+        (f"count(union(relate({CUBE}, left), relate(unique(relate({BALL}, behind)), left)))", True),
+        (f"count(exclude(exclude({BOTH}, color=red), size=small))", True),
+    ],
+)
+def test_logic_is_of_two_hops_together_with_another_step(asked, two_hop):
+    assert combines_logic(canonical(asked)) is two_hop
 
 
 def test_an_action_is_learned_once_for_all_questions_about_it():

@@ -1,7 +1,8 @@
-"""What the parsers learn from: texts of one action, and questions without "and", "or" and "not", with their programs.
+"""What the parsers learn from: texts of one action, and questions of one hop, with their programs.
 
 The two-hop sets ask whether a model that knows single actions and plain questions can put them together, so nothing
-of theirs is learned from: a training question of two hops is refused.
+of theirs is learned from: a training question of two hops is refused. "And", "or" and "not" are of one hop where they
+join plain parts and nothing else is asked, and of two with a further relation, a comparison or another of them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,12 +11,13 @@ from typing import NamedTuple
 
 from ...errors import UserError
 from ...lang.op import get_op
-from ...lang.program import Program, split_action
+from ...lang.program import Node, Program, split_action
 from ...question import Question
 from ...scene import Scene
 
 LOGIC_OPS = frozenset(("union", "intersect", "exclude"))
-LOGIC_NOTE = "logic"
+STEPS = frozenset(("relate", "related", "same"))  # from a thing to others
+COMPARISONS = frozenset(("equal", "alike", "differ", "less", "greater", "at_least", "at_most"))
 
 
 class TextProgram(NamedTuple):
@@ -75,6 +77,34 @@ def split_one_hop(question: Question) -> tuple[Program | None, Program]:
     edits = 0 if action is None else sum(get_op(n.op).edits for n in action.nodes)
     if edits > 1:
         raise UserError(f"question {question.id} tells two actions; two-hop texts are for testing alone")
-    if question.note(LOGIC_NOTE) or LOGIC_OPS & {n.op for n in asked.nodes}:
-        raise UserError(f"question {question.id} has and, or or not; two-hop texts are for testing alone")
+    if combines_logic(asked):
+        raise UserError(
+            f"question {question.id} combines and, or or not with another step; two-hop texts are for testing alone"
+        )
     return action, asked
+
+
+def combines_logic(asked: Program) -> bool:
+    """Whether "and", "or" or "not" is put together with a further relation, a comparison or another of them."""
+    nodes = asked.nodes
+    logic = [i for i, n in enumerate(nodes) if n.op in LOGIC_OPS]
+    if not logic:
+        return False
+    reads: list[set[int]] = []  # all that a node rests on, with itself
+    for i, n in enumerate(nodes):
+        reads.append({i}.union(*(reads[j] for j in n.inputs)))
+    steps = [{j for j in read if nodes[j].op in STEPS} for read in reads]
+    (first, *more), parts = logic, nodes[logic[0]].inputs
+    if more or any(n.op in COMPARISONS for n in nodes) or any(first in reads[j] for j in steps[-1]):
+        return True
+    if nodes[first].op == "exclude":
+        return bool(steps[first])
+    return any(len(steps[part]) > 1 or _is_filtered_relation(nodes, part) for part in parts)
+
+
+def _is_filtered_relation(nodes: Sequence[Node], at: int) -> bool:
+    """Whether it is those of some things in a relation that are also something: large and behind the ball."""
+    end = at
+    while nodes[end].op == "filter":
+        end = nodes[end].inputs[0]
+    return end != at and nodes[end].op in ("relate", "related")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import UserError, unknown
+from ...files import digest_of
 from ...lang.program import Program
 from ...question import Question
 from ...scene import Scene
@@ -20,6 +21,7 @@ from ...schema import Schema
 from ...trainable import ACTIONS, PROGRAMS, Counts, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage
 from ..nsvqa.question_parser.vocabulary import UNKNOWN, ParserVocabulary, QuestionParserConfig
 from ..nsvqa.trained_model import PARSERS, QUESTION_PARSER, SCENE_PARSER, TrainedModel
+from ..nsvqa.trained_model import SHIPPED as SCENE_PARSERS
 from ..nsvqa.training import MEASURED, NeuroSymbolicTraining, PlainQuestionParserStage, SceneParserStage
 from .action_tokens import encode_actions, list_action_tokens
 from .one_hop import collect_actions, collect_questions
@@ -163,6 +165,15 @@ class TrainedSceneEditor(TrainedModel):
         QUESTION_PARSER: PARSERS[QUESTION_PARSER],
     }
     SHIPPED: ClassVar[Path | None] = SHIPPED
+
+    def read_bytes(self, part: str) -> bytes:
+        """As it was written; what ships has its scene parser from the neuro-symbolic models, which ship it too."""
+        if part != SCENE_PARSER or self.folder.parent != SHIPPED:
+            return super().read_bytes(part)
+        data = TrainedModel.read(SCENE_PARSERS / self.folder.name).read_bytes(part)
+        if digest_of(data) != self.about[part]["blake2b"]:
+            raise UserError(f"{self.folder} belongs to another scene parser than the one shipped; {self.remedy}")
+        return data
 
 
 class SceneEditTraining(Trainable):

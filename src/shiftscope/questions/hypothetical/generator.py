@@ -22,7 +22,8 @@ from ..clevr.generator import AnswerMismatch
 from ..clevr.template import OPTIONAL, SLOT, TemplateProgramBuilder
 from ..clevr.wording import OPTION_BITS, QuestionWording
 from .action import IN_PLANE, LOOKS
-from .outcome_templates import OUTCOME_SCHEMA, HypotheticalTemplate, list_logic_templates, list_question_type_templates
+from .logic_templates import list_one_hop_templates, list_two_hop_templates
+from .outcome_templates import OUTCOME_SCHEMA, HypotheticalTemplate
 from .scene_arrays import TERMS, Ints, OutcomeLayout
 
 SYNONYMS = tuple(word_table("actions", "relations").items())
@@ -236,6 +237,6 @@ class _OutcomeProgramBuilder(TemplateProgramBuilder):
 
 
 @cache
-def get_generator(logic: bool = False) -> OutcomeQuestioner:
-    """For the five question types, or for questions with "and", "or" and "not"."""
-    return OutcomeQuestioner(list_logic_templates() if logic else list_question_type_templates())
+def get_generator(two_hop: bool = False) -> OutcomeQuestioner:
+    """For the five question types, or for the two-hop questions with "and", "or" and "not"."""
+    return OutcomeQuestioner(list_two_hop_templates() if two_hop else list_one_hop_templates())

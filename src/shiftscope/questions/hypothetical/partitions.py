@@ -341,7 +341,7 @@ def generate_two_parts(
     scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
 ) -> Iterator[Question]:
     """15 examples per scene: the actions take turns."""
-    generator = get_generator(logic=True)
+    generator = get_generator(two_hop=True)
     balance = generator.create_balance()
     for number, scene in enumerate(scenes, first):
         kinds = tuple(EVERY[(HYPOTHESES * number + turn) % len(EVERY)] for turn in range(HYPOTHESES))

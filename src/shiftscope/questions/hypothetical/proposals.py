@@ -94,6 +94,8 @@ def _select_pairs(codes: tuple[int, ...], attributes: tuple[str, ...]) -> Pairs:
 RELATED = 6  # one in so many is pointed out by a relation, where that is possible
 TRIES = 8
 SEVERAL = 4  # one in so many changes is of several attributes at once
+COPIED = {1: 3, 2: 4}  # by hops, one in so many proposed additions is a copy of an object, which fits less often
+SWAPPED = {1: 8, 2: 3}  # and one in so many proposed moves in plane is of two that trade places, which fits more often
 SHORT = tuple(s for s in SUBSETS if len(s) < 3)
 
 
@@ -181,7 +183,7 @@ def propose_add(view: ReferableScene, dice: RandomChoices, second: bool = False,
     if anchor is None:
         return None
     relation = dice.pick(IN_PLANE)
-    if hops > 1 and dice.happens_one_in(4):
+    if dice.happens_one_in(COPIED[hops]):
         source = refer_to_one(view, view.nameable & ~anchor.mask, dice, plain=True)
         if source is None:
             return None
@@ -251,7 +253,7 @@ def propose_move_in_plane(view: ReferableScene, dice: RandomChoices, second: boo
     if subject is None:
         return None
     others = view.everything & ~subject.mask & ~view.carried_objects
-    if hops > 1 and dice.happens_one_in(3):
+    if dice.happens_one_in(SWAPPED[hops]):
         other = refer_to_one(view, others & ~view.carriers, dice, plain=True)
         if other is None or subject.mask & view.carried_objects or subject.anchor is not None:
             return None

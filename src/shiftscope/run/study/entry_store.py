@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ...errors import UserError
 from ...files import encode_utf8, explain_write_errors, read_whole, write_whole
@@ -24,17 +24,30 @@ LINES_SUFFIX = ".jsonl"
 TEST = "test"
 
 
+class StoredRecord(Protocol):
+    """What a store keeps: one small JSON object, named by its content."""
+
+    @property
+    def name(self) -> str: ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+R = TypeVar("R", bound=StoredRecord)
+
+
 @dataclass(frozen=True, slots=True)
-class EntryStore:
+class RecordStore(Generic[R]):
     """A place of records; the name decides: FILE.jsonl, else a folder."""
 
     path: Path
+    parse: Callable[[Any], R]
 
     @property
     def is_lines(self) -> bool:
         return self.path.suffix == LINES_SUFFIX
 
-    def add(self, record: StudyRecord) -> None:
+    def add(self, record: R) -> None:
         """Keep a record; once this returns, a kill does not lose it. The same one again changes nothing."""
         if not self.is_lines:
             text = json.dumps(record.to_json(), indent=1, ensure_ascii=False) + "\n"
@@ -53,31 +66,38 @@ class EntryStore:
         """Whether it is a file whose last line a kill cut short."""
         return self.is_lines and read_whole(self.path)[-1:] not in (b"\n", b"")
 
-    def read_records(self) -> list[StudyRecord]:
+    def read_records(self) -> list[R]:
         """All of them, in the order of their names; none where there is nothing yet."""
-        records: dict[str, StudyRecord] = {}
+        records: dict[str, R] = {}
         if self.is_lines:
             data = read_whole(self.path) if self.path.exists() else b""
             whole = data[: data.rfind(b"\n") + 1]  # without a last line that a kill cut short
             for number, line in enumerate(whole.splitlines(), 1):
-                record = _parse_line(line, f"{self.path}, line {number}")
+                record = self.parse_bytes(line, f"{self.path}, line {number}")
                 records[record.name] = record
         elif self.path.is_file():
             raise UserError(
                 f"{self.path} is a file; entries are stored in a folder, or in a file of lines ({LINES_SUFFIX})"
             )
         for path in () if self.is_lines else self.path.glob("*.json"):
-            record = records[path.name] = _parse_line(read_whole(path), str(path))
+            record = records[path.name] = self.parse_bytes(read_whole(path), str(path))
             if record.name != path.name:
                 raise UserError(f"{path}: its content is that of {record.name}; it was changed by hand")
         return [records[name] for name in sorted(records)]
 
+    def parse_bytes(self, data: bytes, where: str) -> R:
+        """A record from its file's content; a UserError says where there is none."""
+        try:
+            return self.parse(read_json(data))
+        except (ValueError, KeyError, TypeError, UserError) as error:
+            raise UserError(f"{where}: not a record of a study ({error})") from None
 
-def _parse_line(data: bytes, where: str) -> StudyRecord:
-    try:
-        return parse_record(read_json(data))
-    except (ValueError, KeyError, TypeError, UserError) as error:
-        raise UserError(f"{where}: not a record of a study ({error})") from None
+
+@dataclass(frozen=True, slots=True)
+class EntryStore(RecordStore[StudyRecord]):
+    """Where the records of a transfer matrix are kept."""
+
+    parse: Callable[[Any], StudyRecord] = parse_record
 
 
 class MergeCounts(NamedTuple):
@@ -88,9 +108,11 @@ class MergeCounts(NamedTuple):
     cut_short: tuple[str, ...]
 
 
-def merge_records(files: Iterable[Path], into: Path) -> MergeCounts:
+def merge_records(
+    files: Iterable[Path], into: Path, open_store: Callable[[Path], RecordStore[Any]] = EntryStore
+) -> MergeCounts:
     """Put the records of files or folders into a folder."""
-    store = EntryStore(into)
+    store = open_store(into)
     if store.is_lines:
         raise UserError(f"{into}: records are merged into a folder, not into a file of lines")
     there = {record.name for record in store.read_records()}
@@ -98,7 +120,7 @@ def merge_records(files: Iterable[Path], into: Path) -> MergeCounts:
     for path in files:
         if not path.exists():
             raise UserError(f"{path}: no such file")
-        source = EntryStore(path)
+        source = open_store(path)
         records = source.read_records()
         if not records:
             raise UserError(f"{path}: no record of a study in it")

@@ -19,8 +19,9 @@ _OVERALL: Mapping[str, tuple[float | None, ...]] = {  # percent, in the order of
     "BL3": (64.7, 69.5, 55.6, 58.7),  # image_edit
     "BL4": (70.5, 68.6, 64.4, 66.5),  # scene_edit
 }
-# Percent of baselines 3 and 4. The paper calls these analyses of "their ability to understand actions and make
-# appropriate changes"; kinds of actions are on Original and 2HopT_A, types of questions on Original and 2HopQ_H.
+# Percent of baselines 3 and 4. Kinds of actions are of "their ability to understand actions and make appropriate
+# changes": exact programs of baseline 4, of baseline 3 scenes parsed from its pictures; on Original and 2HopT_A. Types
+# of questions are of answers, since they average to the overall accuracies; on Original and 2HopQ_H.
 _SLICES = {
     ("test", "action"): {
         "add": (58.2, 65.9),

@@ -24,6 +24,7 @@ from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.notations.clevr_hyp import read_pair, write_pair
 from shiftscope.lang.op import get_op
 from shiftscope.lang.program import Program, join_action, node, split_action
+from shiftscope.models.scene_edit.one_hop import combines_logic
 from shiftscope.questions.hypothetical import partitions
 from shiftscope.questions.hypothetical import proposals as add
 from shiftscope.questions.hypothetical.action import KINDS, HypotheticalAction, ObjectReference, build_action_nodes
@@ -34,7 +35,7 @@ from shiftscope.questions.hypothetical.hypothesis import (
     propose_hypothesis,
     word_hypothesis,
 )
-from shiftscope.questions.hypothetical.outcome_templates import list_logic_templates, list_question_type_templates
+from shiftscope.questions.hypothetical.logic_templates import list_one_hop_templates, list_two_hop_templates
 from shiftscope.questions.hypothetical.partitions import ExamplePlan, build_hypotheses, generate_examples
 from shiftscope.questions.hypothetical.scene_arrays import EVERYTHING
 from shiftscope.questions.hypothetical.scene_arrays import build_scene_arrays as act_stage
@@ -168,6 +169,22 @@ def test_two_hops_cover_all_pairs_of_actions_and_all_words_of_logic(examples):
     assert {q.note("logic") for q in examples["two_parts"]} == {"and", "or", "not"}
 
 
+def test_two_hops_combine_what_occurs_singly_in_original(examples):
+    """Every op and every word with "and", "or" and "not"; and no combination of two hops is in Original."""
+
+    def list_ops(questions):
+        return {n.op for q in questions for n in q.program.nodes}
+
+    one_hop = [q for name in ("original", "balanced") for q in examples[name]]
+    assert list_ops(examples["two_parts"]) | list_ops(examples["two_actions"]) <= list_ops(one_hop)
+    assert {"swap", "copy", "union", "intersect", "exclude"} <= list_ops(one_hop)
+    asked = {name: [split_action(q.program)[1] for q in examples[name]] for name in PARTITIONS}
+    assert all(combines_logic(p) for p in asked["two_parts"])
+    assert not any(combines_logic(p) for name in PARTITIONS[:3] for p in asked[name])
+    words = {q.note("logic") for q in examples["original"]}
+    assert words == {None, "and", "or", "not"}
+
+
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_numbers_end_at_nine(name, examples):
     assert all(q.answer <= 9 for q in examples[name] if type(q.answer) is int)
@@ -269,7 +286,7 @@ def test_no_example_comes_to_nothing(examples):
             assert execute(action, scene).worlds[-1].scenes[0] != scene
 
 
-TEMPLATES = tuple(dict.fromkeys((*list_question_type_templates(), *list_logic_templates())))  # each once
+TEMPLATES = tuple(dict.fromkeys((*list_one_hop_templates(), *list_two_hop_templates())))  # each once
 
 
 def test_templates_ask_what_would_be():
@@ -292,10 +309,10 @@ def test_question_types_and_logic_are_as_broad_as_the_papers():
     assert Counter((f.logic, f.kind) for f in TEMPLATES) == {
         ("", "count"): 16, ("", "exist"): 4, ("", "query_attribute"): 16,
         ("", "compare_integer"): 15, ("", "compare_attribute"): 36,
-        ("and", "count"): 6, ("and", "exist"): 6, ("and", "query_attribute"): 4,
+        ("and", "count"): 8, ("and", "exist"): 8, ("and", "query_attribute"): 8,
         ("and", "compare_attribute"): 4, ("and", "compare_integer"): 3,
-        ("or", "count"): 9, ("or", "exist"): 7, ("or", "compare_integer"): 3,
-        ("not", "count"): 8, ("not", "exist"): 8, ("not", "query_attribute"): 4, ("not", "compare_integer"): 6,
+        ("or", "count"): 12, ("or", "exist"): 7, ("or", "compare_integer"): 3,
+        ("not", "count"): 12, ("not", "exist"): 9, ("not", "query_attribute"): 8, ("not", "compare_integer"): 6,
     }  # fmt: skip
 
 
