@@ -176,6 +176,28 @@ def test_what_stands_behind_a_question_does_not_change_its_answer(splits):
             assert torch.allclose(module(batch), module(padded), atol=1e-4)
 
 
+@pytest.mark.parametrize("model", ["lstm", "cnn_lstm", "film"])
+def test_what_else_is_asked_in_a_batch_does_not_change_an_answer_that_is_learned(model, splits):
+    """Batches hold questions of like length, and a test set holds all: norms over a batch would differ."""
+    module, examples = start(configure(model, dropout="0", word_dropout="0"), splits)
+    one = examples.batch(torch.arange(6))
+    other = replace(one, words=one.words[[0, 1, 1, 1, 1, 1]], lengths=one.lengths[[0, 1, 1, 1, 1, 1]])
+    module.train()  # the images are the same, and so are the statistics of what sees them
+    assert torch.allclose(module(one)[:2], module(other)[:2], atol=1e-5)
+
+
+@pytest.mark.parametrize("model", ["lstm", "film"])
+def test_dropout_takes_words_while_a_model_learns(model, splits):
+    module, examples = start(configure(model, dropout="0", word_dropout="0.9"), splits)
+    batch, words = examples.batch(torch.arange(4)), []
+    module.question.read.register_forward_pre_hook(lambda part, given: words.append(given[0]))
+    module.train()(batch)
+    module.eval()(batch)
+    gone = (words[0] == 0).all(-1)
+    assert 0.5 < gone.float().mean() < 1 and (words[0][~gone] != 0).all()
+    assert not (words[1] == 0).all(-1)[batch.words != 0].any()
+
+
 @pytest.mark.parametrize(
     ("model", "settings", "why"),
     [
