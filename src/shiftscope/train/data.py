@@ -318,7 +318,7 @@ def _read_stored_questions(data: DatasetTrainingData, split: str, names: set[str
         if shard.questions:
             questions = read_questions(data.dataset.folder / shard.questions.path)
             questions = data.part.select(split, questions) if data.part else questions
-            yield from (q for q in questions if q.scenes and q.scenes[0] in names)
+            yield from (q for q in questions if q.scenes and names.issuperset(q.scenes))
 
 
 def _allocate_pixels(images: int, size: tuple[int, int], device: str, processes: int) -> Any:
