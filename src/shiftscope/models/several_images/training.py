@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,9 +13,9 @@ from ...errors import UserError
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
-from ...trainable import IMAGES, SplitData, TrainRecipe
+from ...trainable import ANSWERS, IMAGES, SplitData, TrainRecipe
 from ..end_to_end.questions import AnswererConfig
-from ..end_to_end.training import STEP, AnswerExamples, AnswerStage
+from ..end_to_end.training import NOTHING, STEP, AnswerExamples, AnswerStage
 from .questions import NO_IMAGE, ImageSetQuestions
 
 if TYPE_CHECKING:
@@ -59,22 +60,22 @@ class ImageSetStage(AnswerStage):
 
             module.features.load_state_dict(load_scene_parser(config.features, self.backbone).state_dict())
 
-    def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> ImageSetExamples:
-        tokens = None
-        if IMAGES in self.supervision:
-            tokens = data.supervision.get(IMAGE_TOKENS)
-            tokens = self.see_images(data, config, device) if tokens is None else tokens
-        return ImageSetExamples(data.supervision[self.name], config, tokens, device)
-
-    def see_images(self, data: SplitData, config: AnswererConfig, device: str) -> Tensor:
-        """What there is to see of each image, as one tensor: regions, or the pixels as they are."""
+    def see(self, data: SplitData, config: AnswererConfig, device: str) -> SplitData:
+        """With what there is to see of each image, as one tensor: regions, or the pixels as they are."""
+        if IMAGES not in self.supervision or IMAGE_TOKENS in data.supervision:
+            return data
         assert data.pixels is not None
-        if "scene_parser" not in config.features:
-            return data.pixels
-        from ..end_to_end.image_features import load_scene_parser
-        from ..nsvqa.scene_parser.regions import describe_all_objects
+        tokens = data.pixels
+        if "scene_parser" in config.features:
+            from ..end_to_end.image_features import load_scene_parser
+            from ..nsvqa.scene_parser.regions import describe_all_objects
 
-        return describe_all_objects(load_scene_parser(config.features, self.backbone), data.pixels, device)
+            tokens = describe_all_objects(load_scene_parser(config.features, self.backbone), data.pixels, device)
+        return replace(data, supervision={**data.supervision, IMAGE_TOKENS: tokens})
+
+    def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> ImageSetExamples:
+        tokens = self.see(data, config, device).supervision[IMAGE_TOKENS] if IMAGES in self.supervision else None
+        return ImageSetExamples(data.supervision[self.name], config, tokens, device)
 
     def _describe_features(self, schema: Schema) -> dict[str, Any]:
         from ..end_to_end.image_features import SCRATCH
@@ -82,6 +83,18 @@ class ImageSetStage(AnswerStage):
         if self.backbone == SCRATCH:
             return {"pixels": int(self.sizes["patch"]), "trained": True}
         return super()._describe_features(schema)
+
+
+class TextOnlyStage(ImageSetStage):
+    """The same network sees one image of zeros, whatever is asked about: not even how many images there are."""
+
+    supervision = frozenset((ANSWERS,))
+    backbone = NOTHING
+
+    @staticmethod
+    def drop_patch(sizes: Mapping[str, float]) -> Mapping[str, float]:
+        """The sizes of a network that cuts no image into patches."""
+        return MappingProxyType({name: size for name, size in sizes.items() if name != "patch"})
 
 
 class ImageSetExamples(AnswerExamples):

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...trainable import ANSWERS
 from ..end_to_end.answering import TrainedAnswerer
 from ..end_to_end.pretrained import PretrainedStage
 from ..end_to_end.questions import AnswererConfig
-from ..end_to_end.training import NOTHING
-from ..several_images.training import SIZES, ImageSetStage
+from ..several_images.training import ImageSetStage, TextOnlyStage
 
 if TYPE_CHECKING:
     from torch import nn
@@ -34,15 +32,8 @@ class VisualBertStage(ImageSetStage, PretrainedStage):
         PretrainedStage.load_pretrained(self, module, config)
 
 
-class VisualBertTextStage(VisualBertStage):
-    """The same network, which sees one image of zeros, whatever is asked about: not even how many images there are."""
-
-    supervision = frozenset((ANSWERS,))
-    backbone = NOTHING
-    sizes: Mapping[str, float] = MappingProxyType({name: size for name, size in SIZES.items() if name != "patch"})
-
-    def _describe_features(self, schema: Any) -> dict[str, Any]:
-        return {}
+class VisualBertTextStage(TextOnlyStage, VisualBertStage):
+    sizes: Mapping[str, float] = TextOnlyStage.drop_patch(VisualBertStage.sizes)
 
 
 class TrainedVisualBert(TrainedAnswerer):
