@@ -41,6 +41,7 @@ def main() -> None:
         tuple(given.seed or (0,)),
         given.known,
         tuple((name, value) for name, _, value in (one.partition("=") for one in given.set)),
+        given.epochs,
         given.device,
         given.workers,
         given.minutes,
@@ -90,6 +91,7 @@ def list_options() -> argparse.Namespace:
     options.add_argument("--split", action="append", help="iid, easy or a named split; all if not given")
     options.add_argument("--seed", action="append", type=int)
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    options.add_argument("--epochs", type=int)
     options.add_argument("--minutes", type=float)
     options.add_argument("--device", default="auto")
     options.add_argument("--workers", type=int, default=os.cpu_count() or 1)

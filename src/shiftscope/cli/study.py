@@ -116,6 +116,7 @@ def held_out_command(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE: a size of the networks, their batch or lr.")
     ] = None,
+    epochs: Annotated[int, typer.Option(min=0, help="Of each training; 0 for the default.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cuda or cpu.")] = "auto",
     cells: Annotated[Path | None, typer.Option(help="Folder or FILE.jsonl of entries; else OUT/cells.")] = None,
     known: Annotated[Path | None, typer.Option(help="Entries of earlier studies, which are not made again.")] = None,
@@ -154,6 +155,7 @@ def held_out_command(
             _parse_seeds(seeds),
             known,
             tuple(_parse_setting(one) for one in settings or ()),
+            epochs or None,
             device,
             workers or os.cpu_count() or 1,
             minutes,

@@ -48,7 +48,7 @@ from ..train.accelerator import make_accelerator, name_device
 from ..train.data import TRAIN, VAL, DatasetTrainingData, TrainValData, gather_split
 from ..train.loop import TrainingPaused
 from ..train.train import LOG, ProgressBar, TrainSpec, find_trainable, require_torch, show_no_progress, train_on
-from ..trainable import ANSWERS, SplitData, TrainStage
+from ..trainable import ANSWERS, IMAGES, SplitData, TrainStage
 from ..trained_folder import TrainedFolder
 from ..url_path import refuse_url
 from .split import ListedQuestions, mark_questions
@@ -76,6 +76,7 @@ class HeldOutStudySpec:
     seeds: tuple[int, ...] = (0,)
     known: Path | None = None  # records of earlier studies, which are not made again
     settings: tuple[tuple[str, str], ...] = ()  # of the models: name, value
+    epochs: int | None = None  # else as the scale says
     device: str = "auto"
     workers: int = 1
     minutes: float | None = None
@@ -156,7 +157,12 @@ class _HeldOutRun:
                 if self._lacks_time():
                     return
                 try:
-                    yield self._add(self._measure(training))
+                    part = self._find_part(training)
+                except UserError as error:  # too few questions have the property, or none
+                    self.tell(f"{training.label} is left out: {error}")
+                    continue
+                try:
+                    yield self._add(self._measure(training, part))
                 except TrainingPaused:
                     self.tell(f"the training of {training.label} was paused; the same command resumes it")
                     return
@@ -233,14 +239,14 @@ class _HeldOutRun:
         return find_trainable(model).configure(dict(self._list_settings(model))).stages[0]
 
     def _list_settings(self, model: str) -> tuple[tuple[str, str], ...]:
-        """Those that the model knows: a text-only one cuts no patches."""
-        known = getattr(find_trainable(model).stages[0], "sizes", {})
-        return tuple((name, value) for name, value in self.spec.settings if name in {*known, "batch", "lr"})
+        """Those that the model knows: a text-only one has no backbone, and cuts no patches."""
+        stage = find_trainable(model).stages[0]
+        known = {*getattr(stage, "sizes", ()), "batch", "lr", *(("backbone",) if IMAGES in stage.supervision else ())}
+        return tuple((name, value) for name, value in self.spec.settings if name in known)
 
-    def _measure(self, training: HeldOutTraining) -> HeldOutEntry:
+    def _measure(self, training: HeldOutTraining, part: QuestionPart | None) -> HeldOutEntry:
         if get_traits(training.model).trainable is None:
             return self._measure_baseline(training)
-        part = self._find_part(training)
         trained, learned = self._train(training, part)
         entry = trained.about[self._find_stage(training.model).name]
         log = (trained.folder / LOG).read_text().splitlines()
@@ -297,7 +303,7 @@ class _HeldOutRun:
             str(source.dataset.folder),
             images=ALL_IMAGES,
             seed=training.seed,
-            epochs=self.scale.epochs,
+            epochs=self.spec.epochs or self.scale.epochs,
             part=part,
             settings=self._list_settings(training.model),
             device=self.spec.device,

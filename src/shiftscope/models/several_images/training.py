@@ -33,7 +33,7 @@ class ImageSetStage(AnswerStage):
 
     sizes: Mapping[str, float] = SIZES
     captured = True
-    recipe = TrainRecipe(epochs=16, batch=256, lr=4e-4, weight_decay=0.01, warmup=0.1, clip=1.0)
+    recipe = TrainRecipe(epochs=20, batch=256, lr=4e-4, weight_decay=0.01, warmup=0.1, clip=1.0)
 
     def configure(self, settings: Mapping[str, str]) -> Self:
         from ..end_to_end.image_features import HUB
