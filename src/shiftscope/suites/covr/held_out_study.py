@@ -32,7 +32,7 @@ PAPER_NAMES = {"text": "VB text", "iid": "VB iid"}
 
 @dataclass(frozen=True, slots=True)
 class CovrScale:
-    """A size of study. Some templates have fewer questions than their share: at the paper's scale some 104,000 remain."""
+    """A size of study. Some templates have fewer questions than their share: at the paper's scale 104,000 remain."""
 
     name: str
     scenes: int
