@@ -106,7 +106,7 @@ def command(
     _print_tables(suite, kept, page, out, data_version, as_json)
 
 
-def held_out_command(
+def study_held_out_splits(
     context: typer.Context,
     out: Annotated[Path | None, typer.Option(help="Folder of data, weights and entries.")] = None,
     models: Annotated[str, typer.Option(help="Which models, separated by commas; else all, and baselines.")] = "",
@@ -169,7 +169,7 @@ def held_out_command(
 for _suite in STUDIES.names():
     group.command(_suite)(command)
 for _suite in HELD_OUT_STUDIES.names():
-    group.command(_suite)(held_out_command)
+    group.command(_suite)(study_held_out_splits)
 
 
 def _parse_seeds(text: str) -> tuple[int, ...]:

@@ -319,8 +319,9 @@ def _draw_stored(
     tell: ProgressCallback,
 ) -> SplitData:
     """Scenes that are stored without pictures are drawn here, packed by other processes; every process draws all."""
-    most, width, height = data.count(split), *data.dataset.manifest.spec["size"]
-    pixels, renderer = _allocate_pixels(most, (width, height), device, group.on_machine), open_renderer(device)
+    width, height = data.dataset.manifest.spec["size"]
+    most, renderer = data.count(split), open_renderer(device)
+    pixels = _allocate_pixels(most, (width, height), device, group.on_machine)
     files = [data.dataset.folder / shard.images.path for shard in data.dataset.shards(split) if shard.images]
     scenes: list[Scene] = []
     task = partial(_pack_scenes, renderer, (width, height))
@@ -329,8 +330,9 @@ def _draw_stored(
             for pack, some in pieces:
                 start, some = len(scenes), some[: most - len(scenes)]
                 if some:
-                    drawn = renderer.render_packs([pack], (width, height)).rgb[: len(some)]
-                    pixels[start : start + len(some)] = drawn.to(pixels.device)
+                    drawn = renderer.render_packs([pack], (width, height)).rgb
+                    assert drawn is not None
+                    pixels[start : start + len(some)] = drawn[: len(some)].to(pixels.device)
                     scenes += some
             tell(len(scenes), most, "images")
     names = {scene.id for scene in scenes}

@@ -22,17 +22,19 @@ from shiftscope.trainable import SplitData
 torch = lazy("torch")
 
 SMALL = {"width": "32", "heads": "2", "inside": "64", "layers": "1", "set_layers": "1", "dropout": "0"}
-COLORS = ("red", "blue")
-NUMBERS = 256 + 5  # of a region, as the shipped scene parser describes it
+WORDS = ("contain", "show")
+PATCH = {"backbone": "scratch", "patch": "2"}  # as of patches of 2×2 pixels, so that no scene parser is built
+NUMBERS = 3 * 2 * 2 + 5
 MODELS = ("visualbert", "vilbert")
 
 
-def find_stage(model, **settings):
-    return find_trainable(model).configure(SMALL | settings).stages[0]
+def find_stage(model):
+    seen = {} if model.endswith("_text") else PATCH
+    return find_trainable(model).configure(SMALL | seen).stages[0]
 
 
 def make_toy(count, seed):
-    """How many of up to three images show something red, or blue; an image is one region of either color."""
+    """How many of up to three images show something red; an image is one region, red or blue."""
     random = np.random.default_rng(seed)
     scenes = [Scene(schema=SCHEMA, objects=(), id=str(k)) for k in range(2)]  # the first is red
     tokens = torch.zeros(2, 12, NUMBERS)
@@ -41,14 +43,14 @@ def make_toy(count, seed):
         tokens[k, 0, -1] = 1.0  # it is there
     questions = []
     for k in range(count):
-        color, shown = int(random.integers(2)), random.integers(2, size=1 + k % 3)
-        text = f"How many images contain a {COLORS[color]} car?"
-        answer = int((shown == color).sum())
+        shown = random.integers(2, size=1 + k % 3)
+        text = f"How many images {WORDS[k % 2]} a red car?"
+        answer = int((shown == 0).sum())
         questions.append(Question(id=str(k), text=text, scenes=tuple(str(one) for one in shown), answer=answer))
     return scenes, questions, tokens.half()
 
 
-def collect_toy(count=96, seed=0):
+def collect_toy(count=30, seed=0):
     scenes, questions, tokens = make_toy(count, seed)
     return SplitData(None, (), {"answerer": ImageSetQuestions.collect(scenes, questions), IMAGE_TOKENS: tokens})
 
@@ -57,7 +59,7 @@ def fit(stage, data, steps=60):
     config = stage.fit_vocabulary(SCHEMA, data)
     torch.manual_seed(0)
     module = stage.build(config, {}).train()
-    optimizer = torch.optim.AdamW([p for p in module.parameters() if p.requires_grad], lr=5e-3)
+    optimizer = torch.optim.AdamW([p for p in module.parameters() if p.requires_grad], lr=3e-3)
     examples = stage.make_examples(data, config, "cpu")
     batch = examples.batch(torch.arange(len(examples)))
     for _ in range(steps):
@@ -92,20 +94,20 @@ def test_neither_order_nor_missing_images_count(model):
     batch = stage.make_examples(data, config, "cpu").batch(torch.arange(12))
     scores = module(batch)
     turned = replace(batch, images=batch.images.flip(1), present=batch.present.flip(1))
-    assert torch.allclose(module(turned), scores, atol=1e-5)
+    assert torch.allclose(module(turned), scores, atol=1e-6)
     others = batch.images.clone()
     others[~batch.present] = 7.0  # behind the last image of a question
-    assert torch.allclose(module(replace(batch, images=others)), scores, atol=1e-5)
-    others[:, 0] = others[:, 0].flip(-1)  # but the first is looked at
-    assert not torch.allclose(module(replace(batch, images=others)), scores, atol=1e-3)
+    assert torch.allclose(module(replace(batch, images=others)), scores, atol=1e-6)
+    others[:, 0, 0, :-1] = 5 * torch.randn(NUMBERS - 1).half()  # but the first is looked at
+    assert (module(replace(batch, images=others)) - scores).abs().amax(1).min() > 1e-4
 
 
 def test_some_of_the_questions_know_only_their_own_words_and_answers():
     whole = collect_toy(9).supervision["answerer"]
-    red = np.array([k for k in range(9) if "red" in words(whole, k)])
-    some = whole.take(red[::-1])
-    assert "blue" not in some.texts.vocabulary and len(some) == len(red)
-    for k, row in enumerate(red[::-1]):
+    rows = np.array([k for k in range(9) if "contain" in words(whole, k)])[::-1]
+    some = whole.take(rows)
+    assert "show" not in some.texts.vocabulary and len(some) == len(rows) == 5
+    for k, row in enumerate(rows):
         assert words(some, k) == words(whole, row)
         assert some.answer_words[some.answers[k]] == whole.answer_words[whole.answers[row]]
         assert some.images[k].tolist() == whole.images[row].tolist()

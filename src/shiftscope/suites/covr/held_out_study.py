@@ -256,7 +256,7 @@ def _count_filtered(matrix: HeldOutMatrix | None, name: str) -> str:
         for one in splits
         if matrix is not None and one in matrix.test.with_property
     ]
-    here = f"{fmean(counts) / 1000:.1f}k" if counts else "–"
+    here = f"{fmean(counts):,.0f}" if counts and min(counts) > 0 else "–"
     return f"{here} ({reported})"
 
 
