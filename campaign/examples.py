@@ -413,10 +413,10 @@ def cells(folder: Path) -> None:
 
 def cell_in_place(path: Path) -> Any:
     """The record of a file, wherever it lies; where it belongs, a shelf reads it too."""
-    from shiftscope.run.study.entry_store import EntryStore, _parse_line
+    from shiftscope.run.study.entry_store import EntryStore
 
-    record = _parse_line(path.read_bytes(), str(path))
     shelf = EntryStore(path.parent / "shelf")
+    record = shelf.parse_line(path.read_bytes(), str(path))
     shelf.add(record)
     (found,) = shelf.read_records()
     (path.parent / "shelf" / record.name).unlink()

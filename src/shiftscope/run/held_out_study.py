@@ -189,7 +189,7 @@ class _HeldOutRun:
         folder = self.spec.out / DATA / (EASY if easy else "main")
         began = time.monotonic()
         suite = load_suite(self.spec.suite)
-        made = suite.make(spec, folder, workers=self.spec.workers, bar=self.bar)  # type: ignore[arg-type]
+        made = suite.make(spec, folder, workers=self.spec.workers, bar=self.bar)
         counts = ", ".join(f"{split} {made.dataset.count(split)[1]:,}" for split in made.dataset.splits)
         self.tell(f"{folder.name} data: {counts} questions, made in {time.monotonic() - began:.1f} s")
         data = DatasetTrainingData(made.dataset, ALL_IMAGES)
@@ -346,7 +346,7 @@ class _HeldOutRun:
             )
             hits = []
             with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=self.device != "cpu"):
-                for rows in torch.arange(len(examples)).split(stage.batch_to_measure(self.device) or 1024):
+                for rows in torch.split(torch.arange(len(examples)), stage.batch_to_measure(self.device) or 1024):
                     batch = examples.batch(rows)
                     hits.append((stage.logits(module, batch).argmax(-1) == batch.targets).cpu().numpy())
             found[wording] = np.concatenate(hits)

@@ -61,19 +61,19 @@ class EntryStore:
             data = read_whole(self.path) if self.path.exists() else b""
             whole = data[: data.rfind(b"\n") + 1]  # without a last line that a kill cut short
             for number, line in enumerate(whole.splitlines(), 1):
-                record = self._parse_line(line, f"{self.path}, line {number}")
+                record = self.parse_line(line, f"{self.path}, line {number}")
                 records[record.name] = record
         elif self.path.is_file():
             raise UserError(
                 f"{self.path} is a file; entries are stored in a folder, or in a file of lines ({LINES_SUFFIX})"
             )
         for path in () if self.is_lines else self.path.glob("*.json"):
-            record = records[path.name] = self._parse_line(read_whole(path), str(path))
+            record = records[path.name] = self.parse_line(read_whole(path), str(path))
             if record.name != path.name:
                 raise UserError(f"{path}: its content is that of {record.name}; it was changed by hand")
         return [records[name] for name in sorted(records)]
 
-    def _parse_line(self, data: bytes, where: str) -> Any:
+    def parse_line(self, data: bytes, where: str) -> Any:
         try:
             return self.parse(read_json(data))
         except (ValueError, KeyError, TypeError, UserError) as error:

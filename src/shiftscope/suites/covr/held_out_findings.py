@@ -59,7 +59,7 @@ def _check_in_domain(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
         HeldOutTraining(VISUALBERT, EASY),
         "paired interval of iid minus easy distractors above 0",
     )
-    known = {}
+    known: dict[str, float] = {}
     if matrix is not None:
         for name, training in (("text", TEXT), ("template", HeldOutTraining(PER_TEMPLATE)), ("iid", IID)):
             score = matrix.measure_accuracy(training)

@@ -228,7 +228,7 @@ def _find_reported(model: str, wording: str, split: str) -> dict[str, float | No
 def _build_splits(
     matrix: HeldOutMatrix | None, title: str, model: str, wording: str, names: Sequence[str]
 ) -> FigureTable:
-    rows = []
+    rows: list[tuple[FigureCell | str, ...]] = []
     for name in names:
         measured, reported = measure_split(matrix, model, name, wording), _find_reported(model, wording, name)
         cells = [
@@ -275,7 +275,8 @@ def _build_overall(matrix: HeldOutMatrix | None) -> FigureTable:
         cells = []
         for wording in (PLAIN, PARAPHRASED):
             reported = find_accuracy(paper, "test", paraphrased=wording == PARAPHRASED) if paper else None
-            cells.append(FigureCell(matrix and matrix.measure_accuracy(training, wording=wording), reported))
+            measured = None if matrix is None else matrix.measure_accuracy(training, wording=wording)
+            cells.append(FigureCell(measured, reported))
         seeds = len(matrix.list_seeds(training)) if matrix else 0
         rows.append((label, str(seeds or "–"), *cells))
     people = FigureCell(None, find_accuracy("Humans", "test", paraphrased=True))
@@ -290,14 +291,15 @@ def _build_overall(matrix: HeldOutMatrix | None) -> FigureTable:
 
 
 def _build_templates(matrix: HeldOutMatrix | None, number: int, wording: str) -> FigureTable:
-    rows = []
+    rows: list[tuple[FigureCell | str, ...]] = []
     for template in TEMPLATES:
         there = matrix if matrix is not None and template in matrix.test.templates else None
         cells = []
         for model, column in (("visualbert_text", "text"), (VISUALBERT, "iid")):
             kind = "" if wording == PLAIN else PARAPHRASED
             reported = REPORTED.find("template_accuracy", PAPER_NAMES[column], template, kind)
-            measured = there and there.measure_accuracy(HeldOutTraining(model), template=template, wording=wording)
+            training = HeldOutTraining(model)
+            measured = None if there is None else there.measure_accuracy(training, template=template, wording=wording)
             cells.append(FigureCell(measured, reported))
         rows.append((template, *cells))
     title = f"Table {number}: accuracy per template" + (", paraphrased" if wording == PARAPHRASED else "")
@@ -313,16 +315,11 @@ def list_curve(split: str) -> list[tuple[str, HeldOutTraining]]:
 
 
 def _build_curve(matrix: HeldOutMatrix | None) -> FigureTable:
-    rows = [
-        (
-            split,
-            *(
-                FigureCell(matrix.measure_accuracy(one, split=split) if matrix and split in matrix.test.marks else None)
-                for _, one in list_curve(split)
-            ),
-        )
-        for split in CURVE
-    ]
+    rows: list[tuple[FigureCell | str, ...]] = []
+    for split in CURVE:
+        there = matrix if matrix is not None and split in matrix.test.marks else None
+        points = [one for _, one in list_curve(split)]
+        rows.append((split, *(FigureCell(there.measure_accuracy(p, split=split) if there else None) for p in points)))
     return FigureTable(
         "Figure 13: accuracy by M, the number of training questions with the property",
         ("split", *(f"M={name}" for name, _ in list_curve(CURVE[0]))),
