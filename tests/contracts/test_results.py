@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from shiftscope.metrics.held_out_matrix import parse_held_out_record
+from shiftscope.report.held_out_page import render_held_out_markdown
 from shiftscope.report.study_page import render_markdown
 from shiftscope.run.study.entries import RECORD_KINDS, TrainingRecord
 from shiftscope.run.study.entry_store import EntryStore
@@ -33,3 +35,10 @@ def test_the_results_page_is_fresh():
     stored = EntryStore(RESULTS / "cells").read_records()
     scale = load_study("superclevr").find_scale("paper")
     assert page == render_markdown(stored, int(given[1]) if given else None, scale), f"run `{command}`"
+
+
+def test_the_page_of_held_out_splits_is_fresh():
+    page = (RESULTS / "covr.md").read_text("utf-8")
+    command = re.match(r"<!-- made by `(.*?)`", page)[1]
+    stored = EntryStore(RESULTS / "covr", parse_held_out_record).read_records()
+    assert page == render_held_out_markdown("covr", stored), f"run `{command}`"
