@@ -30,7 +30,8 @@ MODELS = ("visualbert", "vilbert")
 
 def find_stage(model):
     seen = {} if model.endswith("_text") else PATCH
-    return find_trainable(model).configure(SMALL | seen).stages[0]
+    own = {"co_layers": "1"} if model.startswith("vilbert") else {}
+    return find_trainable(model).configure(SMALL | seen | own).stages[0]
 
 
 def make_toy(count, seed, images):
