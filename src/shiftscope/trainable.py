@@ -157,6 +157,10 @@ class TrainStage:
         """The data with what the parts it needs make of them, which is computed once."""
         return data
 
+    def see(self, data: SplitData, config: Any, device: str) -> SplitData:
+        """The data with what `make_examples` computes of every image, for several trainings on the same images."""
+        return data
+
     def make_examples(self, data: SplitData, config: Any, device: str) -> ExampleSet:
         """The stage's supervision as batches; what is encoded once per image is encoded here."""
         raise NotImplementedError

@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+from shiftscope.report.held_out_page import render_held_out_markdown
 from shiftscope.report.model_study_page import render_model_study
 from shiftscope.report.study_page import render_markdown
+from shiftscope.run.held_out_study import HeldOutStore
 from shiftscope.run.study.entries import RECORD_KINDS, TrainingRecord
 from shiftscope.run.study.entry_store import EntryStore
 from shiftscope.run.study.model_records import ModelRecordStore
@@ -46,3 +48,10 @@ def test_the_page_of_a_study_of_models_is_fresh():
     assert page == render_model_study(study, read_results(study, cells), "docs/results/clevr_hyp"), f"run `{command}`"
     for record in ModelRecordStore(cells).read_records():
         assert record.origin.scale == "paper", "results of trials are not kept here"
+
+
+def test_the_page_of_held_out_splits_is_fresh():
+    page = (RESULTS / "covr.md").read_text("utf-8")
+    command = re.match(r"<!-- made by `(.*?)`", page)[1]
+    stored = HeldOutStore(RESULTS / "covr").read_records()
+    assert page == render_held_out_markdown("covr", stored), f"run `{command}`"

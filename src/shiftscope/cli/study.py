@@ -12,12 +12,13 @@ import typer
 
 from ..errors import UserError, warn
 from ..executor import ONE_PROCESS, open_executor
-from ..registry import STUDIES
+from ..registry import HELD_OUT_STUDIES, STUDIES
 from . import _console as shared
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..run.study.entries import StudyRecord
+    from ..run.study.entry_store import MergeCounts
     from ..suites.model_study import ModelStudy
 
 group = typer.Typer(
@@ -69,7 +70,10 @@ def command(
 
     of_models = find_model_study(suite)
     if merge:
-        _merge(merge, kept, of_models is not None, as_json)
+        from ..run.study.entry_store import EntryStore, merge_records
+        from ..run.study.model_records import ModelRecordStore
+
+        _print_merged(merge_records(merge, kept, ModelRecordStore if of_models else EntryStore), kept, as_json)
         return
     if not tables and out is None:
         raise UserError("a study needs a folder for its weights: --out DIR")
@@ -88,10 +92,7 @@ def command(
         from ..run.study.study import study as run_study
         from ..run.study.study_spec import StudySpec
 
-        try:
-            numbers = tuple(map(int, _parse_names(seeds)))
-        except ValueError:
-            raise UserError(f"--seeds takes whole numbers by commas, as in 0,1,2, not {seeds!r}") from None
+        numbers = _parse_seeds(seeds)
         spec = StudySpec(
             suite=suite,
             out=out,
@@ -120,8 +121,121 @@ def command(
     _print_tables(suite, kept, page, out, data_version, as_json)
 
 
+def study_held_out_splits(
+    context: typer.Context,
+    out: Annotated[Path | None, typer.Option(help="Folder of data, weights and entries.")] = None,
+    models: Annotated[str, typer.Option(help="Which models, separated by commas; else all, and baselines.")] = "",
+    splits: Annotated[str, typer.Option(help="Named splits, iid, easy, separated by commas; else all.")] = "",
+    scale: Annotated[str, typer.Option(help="small (a trial) or paper (for a GPU).")] = "small",
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas; others than 0 of a few splits.")] = "0",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE: a size of the networks, their batch or lr.")
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=0, help="Of each training; 0 for the default.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cuda or cpu.")] = "auto",
+    cells: Annotated[Path | None, typer.Option(help="Folder or FILE.jsonl of entries; else OUT/cells.")] = None,
+    known: Annotated[Path | None, typer.Option(help="Entries of earlier studies, which are not made again.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="End a piece by then; the same command resumes.")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
+    tables: Annotated[bool, typer.Option("--tables", help="Train nothing: print tables of stored entries.")] = False,
+    page: Annotated[Path | None, typer.Option(help="With --tables: write them to this file, as Markdown.")] = None,
+    merge: Annotated[list[Path] | None, typer.Option(help="Add the records of these files to the entries.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+) -> None:
+    """Train on all questions and on what named splits leave, test on the same ones; resumes where it stopped."""
+    from ..run.held_out_study import HeldOutStore
+    from ..run.study.entry_store import merge_records
+
+    suite = str(context.info_name)
+    if cells is None and out is None:
+        raise UserError("name the study's folder with --out, or where entries are stored with --cells")
+    if page is not None and not tables:
+        raise UserError("--page writes the tables of stored entries; add --tables")
+    kept = cells or (out or Path()) / CELLS
+    if merge:
+        _print_merged(merge_records(merge, kept, HeldOutStore), kept, as_json)
+        return
+    if not tables:
+        if out is None:
+            raise UserError("a study needs a folder for its data and weights: --out DIR")
+        from ..run.held_out_study import HeldOutStudySpec, study_held_out
+
+        spec = HeldOutStudySpec(
+            suite,
+            out,
+            kept,
+            scale,
+            _parse_names(models),
+            _parse_names(splits),
+            _parse_seeds(seeds),
+            known,
+            tuple(_parse_setting(one) for one in settings or ()),
+            epochs or None,
+            device,
+            workers or os.cpu_count() or 1,
+            minutes,
+            shlex.join(["shiftscope", *sys.argv[1:]]),
+        )
+        for record in study_held_out(spec, tell=warn, bar=shard_bar):
+            _print_held_out(record, as_json)
+    _print_held_out_tables(suite, HeldOutStore(kept).read_records(), page, as_json)
+
+
 for _suite in STUDIES.names():
     group.command(_suite)(command)
+for _suite in HELD_OUT_STUDIES.names():
+    group.command(_suite)(study_held_out_splits)
+
+
+def _parse_seeds(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(int, _parse_names(text)))
+    except ValueError:
+        raise UserError(f"--seeds takes whole numbers by commas, as in 0,1,2, not {text!r}") from None
+
+
+def _parse_setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise UserError(f"--set {text}: write NAME=VALUE, such as --set width=128")
+    return name, value
+
+
+def _print_held_out(record: Any, as_json: bool) -> None:
+    """A record in a few words."""
+    from ..metrics.held_out_matrix import HeldOutEntry
+
+    line: dict[str, Any] = {"kind": record.KIND, "data": record.data[:8]}
+    if isinstance(record, HeldOutEntry):
+        line |= {"training": record.training.label, "learned": record.learned, "seconds": record.seconds.get("all", 0)}
+        line |= {"questions_per_second": round(record.speed)}
+    else:
+        line |= {"test_questions": record.count}
+    if as_json:
+        print_json(line)
+    else:
+        print("  ".join(str(value) for value in line.values()), flush=True)
+
+
+def _print_held_out_tables(suite: str, records: list[Any], page: Path | None, as_json: bool) -> None:
+    from ..files import write_whole
+    from ..report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
+    from ..suites.held_out_study import load_held_out_study
+
+    study = load_held_out_study(suite)
+    for one in list_held_out_tables(study, find_matrix(records, study)[1]):
+        columns, *rows = one.list_text()
+        if as_json:
+            print_json({"table": one.title, "columns": columns, "rows": rows, "note": one.note})
+            continue
+        print()
+        print_table(columns, rows, one.title)
+        if one.note:
+            print(one.note)
+    if page is not None:
+        write_whole(page, render_held_out_markdown(suite, records).encode())
+        if not as_json:
+            print(f"\nwrote {page}")
 
 
 # What a study of models takes (suites/model_study.py); its rows differ in the model, so factors and the like are none.
@@ -196,11 +310,7 @@ def _parse_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def _merge(files: list[Path], into: Path, of_models: bool, as_json: bool) -> None:
-    from ..run.study.entry_store import EntryStore, merge_records
-    from ..run.study.model_records import ModelRecordStore
-
-    made = merge_records(files, into, ModelRecordStore if of_models else EntryStore)
+def _print_merged(made: MergeCounts, into: Path, as_json: bool) -> None:
     if as_json:
         print_json({"cells": str(into), **made._asdict()})
         return

@@ -45,12 +45,12 @@ def measure_runs(model: RunRecords, text_only: RunRecords, upper: RunRecords) ->
     low = high = None
     cluster = runs[0].cluster.codes[common[0]]
     if value is not None:
-        low, high = _bootstrap_score(value, scores, cluster.astype(np.int64))
+        low, high = bootstrap_score(value, scores, cluster.astype(np.int64))
     scenes = len(np.unique(cluster))
     return Score("generalization_score", value, len(common[0]), low, high, missing, failed=failed, scenes=scenes)
 
 
-def _bootstrap_score(value: float, right: list[Floats], cluster: Ints) -> tuple[float | None, float | None]:
+def bootstrap_score(value: float, right: list[Floats], cluster: Ints) -> tuple[float | None, float | None]:
     """Low and high; None where there are too few questions.
 
     A replicate in which there is no gap to close may have any score: it counts as beyond either end.

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,6 +136,23 @@ class SplitQuestions:
         return QuestionCorpus(lambda: ((role == TRAIN, q) for role in self.splits for q in self.read_role(role)))
 
 
+@dataclass(frozen=True, slots=True)
+class ListedQuestions:
+    """Questions that are in memory, by the role they play."""
+
+    roles: Mapping[str, Sequence[Question]]
+
+    @property
+    def splits(self) -> dict[str, str]:
+        return {role: role for role in self.roles}
+
+    def read_role(self, role: str) -> Iterator[Question]:
+        return iter(self.roles[role])
+
+    def build_corpus(self) -> QuestionCorpus:
+        return QuestionCorpus(lambda: ((role == TRAIN, q) for role, some in self.roles.items() for q in some))
+
+
 def split(
     spec: SplitSpec, questions: SplitQuestions, out: Path | None = None, tell: Tell = lambda done: None
 ) -> HeldOutSplit:
@@ -144,7 +161,7 @@ def split(
     with nullcontext() if out is None else lock_path(out):
         settings, paper = spec.settings(), spec.paper_split
         hold_out = parse_expression(settings.hold_out)
-        marked = _mark_questions({"": hold_out}, questions, settings.seed, tell)[""]
+        marked = mark_questions({"": hold_out}, questions, settings.seed, tell)[""]
         name = paper.name if paper else held_out.name_split(hold_out)
         parts = held_out.build_parts(marked, settings, hold_out)
         made = HeldOutSplit(name, hold_out, settings, marked, parts, questions.splits, questions.data_id(), paper)
@@ -154,12 +171,16 @@ def split(
 def survey(questions: SplitQuestions, seed: int = 0, tell: Tell = lambda done: None) -> dict[str, dict[str, int]]:
     """Of every split of the paper, how many questions of each role have its property."""
     wanted = {name: parse_expression(one.hold_out) for name, one in held_out.COVR_SPLITS.items()}
-    found = _mark_questions(wanted, questions, seed, tell, strict=False)
+    found = mark_questions(wanted, questions, seed, tell, strict=False)
     return {name: {role: len(m.held) for role, m in marked.items()} for name, marked in found.items()}
 
 
-def _mark_questions(
-    wanted: Mapping[str, QuestionPredicate], questions: SplitQuestions, seed: int, tell: Tell, strict: bool = True
+def mark_questions(
+    wanted: Mapping[str, QuestionPredicate],
+    questions: SplitQuestions | ListedQuestions,
+    seed: int,
+    tell: Tell,
+    strict: bool = True,
 ) -> dict[str, dict[str, held_out.HeldOutIds]]:
     """For each predicate and role the questions that have it; each is looked at once for all.
 
@@ -190,7 +211,7 @@ def _mark_questions(
     return {name: {role: held_out.divide_ids(rows) for role, rows in found.items()} for name, found in ids.items()}
 
 
-def _explain_no_match(leaf: QuestionPredicate, questions: SplitQuestions) -> UserError:
+def _explain_no_match(leaf: QuestionPredicate, questions: SplitQuestions | ListedQuestions) -> UserError:
     """The error for a property that no question has, with what is near it in the data."""
     hint = ""
     if isinstance(leaf, HasProperty):

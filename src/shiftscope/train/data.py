@@ -17,16 +17,17 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from ..errors import UserError, did_you_mean
+from ..executor import LocalExecutor
 from ..picture import Picture, Pixels
 from ..question import Question
 from ..registry import SUITES
-from ..render import open_renderer
+from ..render import Renderer, open_renderer
 from ..scene import Scene
 from ..schema import Schema
 from ..store.dataset import Dataset, data_id, find_schema, has_grounding, refuse_study
 from ..store.image import StoredImage
 from ..store.question_part import QuestionPart
-from ..store.shard import read_images, read_questions
+from ..store.shard import read_images, read_questions, read_shard_scenes
 from ..suites import load_suite
 from ..trainable import ANSWERS, GROUNDING, IMAGES, PROGRAMS, ProgressCallback, SplitData, TrainStage
 from ..url_path import parse_path
@@ -196,7 +197,8 @@ def gather_split(
     Several processes make a part each, and then all of them have everything.
     """
     if not isinstance(data, SuiteTrainingData):
-        return _read_stored(data, split, stages, device, workers, group, tell)
+        draws = _want(stages, IMAGES) and data.dataset.manifest.spec.get("pictured") is False
+        return (_draw_stored if draws else _read_stored)(data, split, stages, device, workers, group, tell)
     asked, drawn = _want(stages, PROGRAMS, ANSWERS), _want(stages, IMAGES)
     how: dict[str, Any] = {"device": device} if drawn else {}
     where: dict[str, Any] = {"index": group.index, "of": group.of, "grounding": _want(stages, GROUNDING)}
@@ -307,6 +309,44 @@ def _read_stored(
     return SplitData(pixels, kept, _collect(stages, scenes, questions))
 
 
+def _draw_stored(
+    data: DatasetTrainingData,
+    split: str,
+    stages: Stages,
+    device: str,
+    workers: int,
+    group: ProcessGroup,
+    tell: ProgressCallback,
+) -> SplitData:
+    """Scenes that are stored without pictures are drawn here, packed by other processes; every process draws all."""
+    width, height = data.dataset.manifest.spec["size"]
+    most, renderer = data.count(split), open_renderer(device)
+    pixels = _allocate_pixels(most, (width, height), device, group.on_machine)
+    files = [data.dataset.folder / shard.images.path for shard in data.dataset.shards(split) if shard.images]
+    scenes: list[Scene] = []
+    task = partial(_pack_scenes, renderer, (width, height))
+    with closing(LocalExecutor(max(1, workers)).map(task, files, 2 * max(1, workers))) as made:
+        for pieces in made:
+            for pack, some in pieces:
+                start, some = len(scenes), some[: most - len(scenes)]
+                if some:
+                    drawn = renderer.render_packs([pack], (width, height)).rgb
+                    assert drawn is not None
+                    pixels[start : start + len(some)] = drawn[: len(some)].to(pixels.device)
+                    scenes += some
+            tell(len(scenes), most, "images")
+    names = {scene.id for scene in scenes}
+    questions = list(_read_stored_questions(data, split, names)) if _want(stages, PROGRAMS, ANSWERS) else []
+    return SplitData(pixels, tuple(scenes) if split != TRAIN else (), _collect(stages, scenes, questions))
+
+
+def _pack_scenes(renderer: Renderer, size: tuple[int, int], file: Path) -> list[tuple[Any, list[Scene]]]:
+    """The scenes of a file as the renderer packs them, as many together as it draws best."""
+    scenes = list(read_shard_scenes(file))
+    cut = [scenes[start : start + renderer.batch] for start in range(0, len(scenes), renderer.batch)]
+    return [(renderer.pack(some, size), some) for some in cut]
+
+
 def _decode_pixels(image: StoredImage) -> Pixels:
     if not image.png:
         raise UserError(f"image {image.id} has no picture, and training needs one")
@@ -318,7 +358,7 @@ def _read_stored_questions(data: DatasetTrainingData, split: str, names: set[str
         if shard.questions:
             questions = read_questions(data.dataset.folder / shard.questions.path)
             questions = data.part.select(split, questions) if data.part else questions
-            yield from (q for q in questions if q.scenes and q.scenes[0] in names)
+            yield from (q for q in questions if q.scenes and names.issuperset(q.scenes))
 
 
 def _allocate_pixels(images: int, size: tuple[int, int], device: str, processes: int) -> Any:

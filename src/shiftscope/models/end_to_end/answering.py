@@ -85,26 +85,27 @@ class AnsweringModel:
         """The number of each answer, and its probability."""
         import torch
 
-        from .network import AnswerBatch
-
-        prompts = list(prompts)
-        order = {p.pictures[0].id: p.pictures[0] for p in prompts} if IMAGES in self.reads else {}
-        place = {name: k for k, name in enumerate(order)}
         words, lengths = self.config.encode_words(tokenize_texts([tell_action(p.question).text for p in prompts]))
         with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16, enabled=self.device.startswith("cuda")):
-            images = self._see(order) if order else None
-            rows = [place[p.pictures[0].id] for p in prompts] if order else []
-            found = self.module(
-                AnswerBatch(
-                    torch.from_numpy(words).long().to(self.device),
-                    torch.from_numpy(lengths).to(self.device),
-                    images,
-                    torch.tensor(rows, device=self.device) if order else None,
-                    max(Counter(rows).values(), default=1),
-                )
+            found = self._score(
+                prompts, torch.from_numpy(words).long().to(self.device), torch.from_numpy(lengths).to(self.device)
             )
             chances, best = found.float().softmax(-1).max(-1)
         return best.tolist(), chances.clamp(max=1.0).tolist()
+
+    def _score(self, prompts: Sequence[Prompt], words: Any, lengths: Any) -> Any:
+        """[prompt, answer] of the questions as [prompt, token] numbers, and how many tokens each has."""
+        import torch
+
+        from .network import AnswerBatch
+
+        order = {p.pictures[0].id: p.pictures[0] for p in prompts} if IMAGES in self.reads else {}
+        if not order:
+            return self.module(AnswerBatch(words, lengths))
+        place = {name: k for k, name in enumerate(order)}
+        rows = [place[p.pictures[0].id] for p in prompts]
+        most = max(Counter(rows).values())
+        return self.module(AnswerBatch(words, lengths, self._see(order), torch.tensor(rows, device=self.device), most))
 
     def _see(self, pictures: Mapping[str, Picture]) -> Any:
         """What the network computes once per image."""

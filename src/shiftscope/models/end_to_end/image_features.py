@@ -17,7 +17,7 @@ from ...errors import UserError
 from ...schema import Schema
 from ...trained_folder import LONGEST_ERROR, MODEL_FILE
 from ..nsvqa.scene_parser.config import SceneParserConfig
-from ..nsvqa.scene_parser.network import FeaturePyramid, normalise_pixels
+from ..nsvqa.scene_parser.network import FeaturePyramid, SceneParser, normalise_pixels
 from ..nsvqa.trained_model import SCENE_PARSER, TrainedModel, find_trained_model
 from ..nsvqa.trained_model import SHIPPED as WEIGHTS
 
@@ -125,6 +125,20 @@ def find_scene_parser(backbone: str, schema: Schema) -> TrainedModel:
             f"shiftscope train --model {NSVQA} --only scene and add --set backbone=DIR, or --set backbone={SCRATCH}"
         )
     return find_trained_model(NSVQA, "" if backbone == SHIPPED else backbone, schema)
+
+
+def refuse_backbone_without_regions(model: str, backbone: str) -> None:
+    if backbone == SCRATCH or backbone.startswith(HUB):
+        raise UserError(
+            f"{model} looks at a detector's regions; name a trained scene parser's folder, not {backbone!r}"
+        )
+
+
+def load_scene_parser(about: Mapping[str, Any], backbone: str) -> SceneParser:
+    """The whole scene parser that was described, heads and all, with its weights."""
+    config = SceneParserConfig.from_json(about["scene_parser"])
+    loaded: SceneParser = find_scene_parser(backbone, config.schema).load(SCENE_PARSER, SceneParser(config))
+    return loaded
 
 
 def _load_hub_backbone(name: str) -> Any:

@@ -44,13 +44,10 @@ class AnsweredQuestions:
 
     @classmethod
     def collect(cls, scenes: Sequence[Scene], questions: Sequence[Question]) -> Self:
-        """Those that have an answer; each must be about one image, as it is shown."""
+        """Those that have an answer; each must be about images as they are shown."""
         place = {scene.id: k for k, scene in enumerate(scenes)}
         kept = [q for q in questions if q.answer is not None]
-        for q in kept:
-            if len(q.scenes) != 1 or q.action:
-                what = f"about {len(q.scenes)} images" if len(q.scenes) != 1 else "told an action"
-                raise UserError(f"question {q.id} is {what}; this model learns from one image as it is shown")
+        images = cls.locate_images(kept, place)
         answers = [spell(q.answer) for q in kept if q.answer is not None]
         words = tuple(sorted(set(answers)))
         number = {word: k for k, word in enumerate(words)}
@@ -58,10 +55,24 @@ class AnsweredQuestions:
             tokenize_texts([q.text for q in kept]),
             words,
             np.array([number[answer] for answer in answers], np.int64),
-            np.array([place[q.scenes[0]] for q in kept], np.int64),
+            images,
             np.array([q.program is not None and any(n.op == PARTS_OP for n in q.program.nodes) for q in kept], bool),
             len(scenes),
         )
+
+    @classmethod
+    def locate_images(cls, questions: Sequence[Question], place: Mapping[str, int]) -> Ints:
+        """What `images` holds: the number of the one image that each question is about."""
+        for q in questions:
+            if len(q.scenes) != 1 or q.action:
+                what = f"about {len(q.scenes)} images" if len(q.scenes) != 1 else "told an action"
+                raise UserError(f"question {q.id} is {what}; this model learns from one image as it is shown")
+        return np.array([place[q.scenes[0]] for q in questions], np.int64)
+
+    @classmethod
+    def join_images(cls, images: Sequence[Ints], starts: Sequence[int]) -> Ints:
+        """The images of several pieces, each counted on from where the pieces before end."""
+        return np.concatenate([some + start for some, start in zip(images, starts, strict=True)])
 
     @classmethod
     def join(cls, pieces: Sequence[Self]) -> Self:
@@ -77,7 +88,7 @@ class AnsweredQuestions:
             ),
             answers,
             np.concatenate([_renumber(p.answer_words, answers)[p.answers] for p in pieces]),
-            np.concatenate([piece.images + start for piece, start in zip(pieces, past[:-1], strict=True)]),
+            cls.join_images([piece.images for piece in pieces], past[:-1].tolist()),
             np.concatenate([piece.about_parts for piece in pieces]),
             int(past[-1]),
         )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ...batch_mean import divide_by_batch
-from ...errors import UserError
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
@@ -17,8 +16,6 @@ from ...trainable import GROUNDING, SCENES, Counts, Losses, Rows, SplitData, Tra
 from ..end_to_end.answering import TrainedAnswerer
 from ..end_to_end.questions import UNSEEN, AnswererConfig
 from ..end_to_end.training import ANSWERER, STEP, AnswerExamples, AnswerStage, AnswerTraining, group_by_image
-from ..nsvqa.scene_parser.config import SceneParserConfig
-from ..nsvqa.trained_model import SCENE_PARSER
 from .grounding import GroundedQuestions
 
 if TYPE_CHECKING:
@@ -46,13 +43,9 @@ class GroundingStage(AnswerStage):
         return Mdetr(config)
 
     def configure(self, settings: Mapping[str, str]) -> Self:
-        from ..end_to_end.image_features import HUB, SCRATCH
+        from ..end_to_end.image_features import refuse_backbone_without_regions
 
-        backbone = settings.get("backbone", self.backbone)
-        if backbone == SCRATCH or backbone.startswith(HUB):
-            raise UserError(
-                f"mdetr begins at a detector's peaks; name a trained scene parser's folder, not {backbone!r}"
-            )
+        refuse_backbone_without_regions("mdetr", settings.get("backbone", self.backbone))
         return super().configure(settings)
 
     def describe(self, schema: Schema) -> dict[str, Any]:
@@ -72,22 +65,17 @@ class GroundingStage(AnswerStage):
         return super().fit_vocabulary(schema, replace(train, supervision=plain))
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
-        module.features.load_state_dict(self._load_parser(config).state_dict())
+        from ..end_to_end.image_features import load_scene_parser
+
+        module.features.load_state_dict(load_scene_parser(config.features, self.backbone).state_dict())
 
     def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> RegionExamples:
+        from ..end_to_end.image_features import load_scene_parser
         from ..nsvqa.scene_parser.regions import find_all_regions
 
         assert data.pixels is not None
-        regions = find_all_regions(self._load_parser(config), data.pixels, device)
+        regions = find_all_regions(load_scene_parser(config.features, self.backbone), data.pixels, device)
         return RegionExamples(data.supervision[self.name], config, regions, device)
-
-    def _load_parser(self, config: AnswererConfig) -> Any:
-        """The whole scene parser: its detector says where queries begin."""
-        from ..end_to_end.image_features import find_scene_parser
-        from ..nsvqa.scene_parser.network import SceneParser
-
-        parser = SceneParserConfig.from_json(config.features["scene_parser"])
-        return find_scene_parser(self.backbone, parser.schema).load(SCENE_PARSER, SceneParser(parser))
 
     def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
         from .loss import compute_grounding_loss

@@ -1,5 +1,6 @@
 """COVR's spec, and how its questions are made from graphs or from a world of ours."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -89,6 +90,14 @@ class CovrSpec(suites.SuiteSpec):
     )  # empty: nothing checked that graphs lack nothing
     trust_remote_code: bool = option(False, "With --verify hf:MODEL: run code of its own, and load pickled weights.")
     shard: int = suites.shard_option(500, "Questions")
+    pictured: bool = option(
+        True,
+        "Keep the world's scenes, and draw no pictures of them: training draws them then.",
+        name="no-images",
+        shown=False,
+        parse=operator.not_,
+        show=operator.not_,
+    )
 
     def __post_init__(self) -> None:
         if bool(self.world) == bool(self.graphs):
@@ -106,9 +115,10 @@ class CovrSpec(suites.SuiteSpec):
     def spec(self) -> dict[str, Any]:
         """The fields that a world or graphs do not have are left out."""
         found = self.write_fields() | {"questions": ",".join(map(str, self.questions))}
-        left_out = {*WORLD_FIELDS, *GRAPH_FIELDS, "trust_remote_code"}
+        left_out = {*WORLD_FIELDS, *GRAPH_FIELDS, "trust_remote_code", "pictured"}
         own = WORLD_FIELDS if self.world else GRAPH_FIELDS
         made = self.identify() | {name: found[name] for name in own}
+        made |= {} if self.pictured else {"pictured": False}
         made |= {"trust_remote_code": True} if self.trust_remote_code and not self.world else {}
         return made | {name: value for name, value in found.items() if name not in left_out}
 
@@ -176,11 +186,13 @@ class CovrSuite(suites.Suite[CovrSpec]):
         return ShardPlan([graphs.scene(number) for number in mine], questions, files)
 
     def draws(self, spec: CovrSpec, inputs: Any = None) -> bool:
-        return bool(spec.world)
+        return bool(spec.world) and spec.pictured
 
     def draw(
         self, spec: CovrSpec, split: str, plan: ShardPlan, inputs: Any = None, device: str = CPU
     ) -> Sequence[StoredImage]:
+        if not spec.pictured:
+            return [StoredImage(scene) for scene in plan.scenes]
         if spec.world:
             return super().draw(spec, split, plan, device=device)
         asking, _ = inputs
@@ -256,13 +268,13 @@ def _refuse_conflicts(given: Mapping[str, Any]) -> None:
         raise UserError("give either --graphs FILE or --world superclevr")
     if given["trust_remote_code"] and not given["verify"]:
         raise UserError("--trust-remote-code is for the model of --verify; omit it")
-    unfit, why = ["-n", "--size"], "given graphs are as they are"
+    unfit, why = ["-n", "--size", "--pictured"], "given graphs are as they are"
     if given["world"]:
         unfit = ["--images", "--val", "--overlap", "--keep-spatial", "--verify"]
         why = f"--world {given['world']} makes its own scenes and pictures"
     for name in unfit:
         if given[name.strip("-").replace("-", "_")]:
-            raise UserError(f"{why}; omit {name}")
+            raise UserError(f"{why}; omit {name.replace('--pictured', '--no-images')}")
     pictured = given["images"] is not None or any((p / "manifest.json").is_file() for p in given["graphs"] or ())
     if given["verify"] and not pictured:
         raise UserError("--verify looks at pictures; name their folder with --images")

@@ -121,6 +121,7 @@ class SceneParserOutput:
     places: Tensor  # [image, object, 2] how far right and front, world units
     attributes: tuple[Tensor, ...]  # for each attribute [image, object, value]
     part_attributes: tuple[Tensor, ...]  # for each of Config.own_part_attributes [image, part, value]
+    known: Tensor | None = None  # [image, object, hidden] what stands for each object, of which its attributes are read
 
 
 class FeaturePyramid(nn.Module):
@@ -208,7 +209,7 @@ class SceneParser(FeaturePyramid):
             seats = QueryLocations(points, boxes, part_points, part_boxes, find_nearest_object(pointed, boxes, there))
         part_attributes = self.part(pixels, fine, coarse, seats, known) if parted else ()
         peaks = (heat, part_heat, seats, scores, part_scores)
-        return SceneParserOutput(size, *peaks, boxes, part_boxes, pointed, places, attributes, part_attributes)
+        return SceneParserOutput(size, *peaks, boxes, part_boxes, pointed, places, attributes, part_attributes, known)
 
 
 class PatchHead(nn.Module):

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from .config import SceneParserConfig
-from .decode import decode_posterior
+from .decode import SURE, decode_posterior
 from .network import COARSE, FINE, SceneParser, normalise_pixels, sample_features, spread_points, widen_boxes
 
 GRID, PART_GRID = 6, 4  # places across and down a box
@@ -79,6 +79,32 @@ def find_regions(parser: SceneParser, images: Tensor) -> Regions:
             owner=owner.clamp(max=MOST - 1),
         )
     )
+
+
+@torch.inference_mode()
+def describe_objects(parser: SceneParser, images: Tensor) -> Tensor:
+    """[image, MOST, hidden + 5] of each object that is found what stands for it, its corners and whether it is there.
+
+    What stands for it is what its attributes are read from, as the usual region features of a detector are; corners
+    are from 0 to 1. In float16, one tensor for all that is computed once per image.
+    """
+    output = parser(images)
+    found = decode_posterior(output, parser.config)
+    assert output.known is not None
+    width, height = output.size
+    near, far = found.boxes[..., :2], found.boxes[..., :2] + found.boxes[..., 2:]
+    corners = torch.cat([near, far], -1) / near.new_tensor([width, height, width, height])
+    there = (found.exists > SURE)[..., None]
+    rows = torch.cat([output.known, corners, there.to(corners.dtype)], -1).where(there, 0.0)[:, :MOST]
+    return F.pad(rows, (0, 0, 0, MOST - rows.shape[1])).half()
+
+
+def describe_all_objects(parser: SceneParser, pixels: Tensor, device: str) -> Tensor:
+    """The same of many images, wherever these lie; on the device."""
+    gpu = device != "cpu"
+    parser = parser.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    with torch.autocast("cuda", torch.bfloat16, enabled=gpu):
+        return torch.cat([describe_objects(parser, some.to(device)) for some in torch.split(pixels, TOGETHER)])
 
 
 def _pad_regions(found: Regions) -> Regions:

@@ -1,0 +1,269 @@
+"""Held-out matrix: trainings with and without held-out questions, all tested on the same questions, as stored.
+
+One record says what the test questions are, and which of them have the property of each split; one per training
+says which of them were answered right. Every figure of a study of held-out splits is made from these alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..records import JsonRecord, content_id, to_json
+from ..result import Score
+from .generalization_score import bootstrap_score, generalization_score
+from .intervals import SceneClusters, none_if_nan
+from .significance import PairedTest, run_paired_test
+
+FORMAT = 1
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+IID, IID_SIZE, HELD_OUT, EASY = "iid", "iid_size", "held_out", "easy"  # what a model learned from
+PLAIN, PARAPHRASED = "generated", "paraphrased"  # wordings of the test questions
+
+
+def pack_array(array: npt.NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(array.tobytes(), 9)).decode("ascii")
+
+
+def unpack_array(text: str, dtype: Any) -> npt.NDArray[Any]:
+    try:
+        return np.frombuffer(zlib.decompress(base64.b64decode(text, validate=True)), dtype)
+    except (zlib.error, ValueError) as error:
+        raise ValueError(f"a packed array cannot be read ({error})") from None
+
+
+def pack_bits(bits: Bools) -> str:
+    return pack_array(np.packbits(bits))
+
+
+def unpack_bits(text: str, count: int) -> Bools:
+    found = unpack_array(text, np.uint8)
+    if len(found) != -(-count // 8):
+        raise ValueError(f"{8 * len(found)} bits are not those of {count} questions")
+    return np.unpackbits(found, count=count).astype(np.bool_)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class HeldOutTraining(JsonRecord):
+    """What a model learned from: all, as many as a split leaves, or what it leaves; `shots` have the property."""
+
+    model: str
+    kind: str = IID
+    split: str = ""
+    shots: int = 0
+    seed: int = 0
+
+    @property
+    def label(self) -> str:
+        shots = f"{self.shots}_shot" if self.kind == HELD_OUT else ""
+        size = f"{self.shots}" if self.kind == IID_SIZE else ""
+        names = (self.model, self.kind if self.kind != HELD_OUT else "", self.split, shots or size)
+        return "-".join(filter(None, (*names, f"seed{self.seed}" if self.seed else "")))
+
+
+class _StudyRecord(JsonRecord):
+    """A record with its kind beside its fields, under a name that one of the same thing replaces."""
+
+    __slots__ = ()
+    KIND: ClassVar[str]
+
+    @property
+    def key(self) -> list[Any]:
+        """What it is the record of."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        return f"{self.KIND}-{content_id(self.key)[:16]}.json"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"format": FORMAT, "kind": self.KIND, **to_json(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutTest(_StudyRecord):
+    """The questions that all are tested on; packed arrays are over them, in the order of the test split."""
+
+    KIND: ClassVar[str] = "test"
+
+    suite: str
+    scale: str
+    data: str  # the content of the data's spec
+    questions: Mapping[str, int]  # split →
+    templates: tuple[str, ...]
+    template: str  # [question] uint8, its template
+    image_counts: str  # [question] uint8, how many images it is about
+    images: str  # [image of a question] uint32, one question after the other
+    marks: Mapping[str, str]  # named split → [question] bits: has the property
+    with_property: Mapping[str, int]  # named split → training questions that have it
+
+    @property
+    def key(self) -> list[Any]:
+        return [self.suite, self.scale, self.data]
+
+    @property
+    def count(self) -> int:
+        return self.questions["test"]
+
+    def find_templates(self) -> npt.NDArray[np.uint8]:
+        return unpack_array(self.template, np.uint8)
+
+    def find_marks(self, split: str) -> Bools:
+        return unpack_bits(self.marks[split], self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutEntry(_StudyRecord):
+    """One training: which test questions it answers right, in each wording, and how it went."""
+
+    KIND: ClassVar[str] = "entry"
+
+    suite: str
+    scale: str
+    data: str
+    training: HeldOutTraining
+    learned: int  # questions it learned from
+    right: Mapping[str, str]  # wording → [question] bits
+    val: float | None = None  # of what it was chosen by
+    epoch: str = ""  # the best, of how many
+    rise: float = 0.0  # of the validation figure over the last quarter of the epochs
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    speed: float = 0.0  # training questions per second, the fastest epoch
+    device: str = ""
+    version: str = ""
+    recipe: str = ""
+
+    @property
+    def key(self) -> list[Any]:
+        return [self.suite, self.scale, self.data, self.training.to_json()]
+
+
+HeldOutRecord = HeldOutTest | HeldOutEntry
+RECORDS: dict[str, type[HeldOutTest] | type[HeldOutEntry]] = {one.KIND: one for one in (HeldOutTest, HeldOutEntry)}
+
+
+def parse_held_out_record(data: Any) -> HeldOutRecord:
+    """A record from its JSON; ValueError, KeyError or TypeError where it is none."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("kind") not in RECORDS:
+        raise ValueError(f"not a record of a study of held-out splits of format {FORMAT}")
+    record = RECORDS[data["kind"]].from_json({k: v for k, v in data.items() if k not in ("format", "kind")})
+    if isinstance(record, HeldOutTest):
+        for bits in record.marks.values():
+            unpack_bits(bits, record.count)
+    return record
+
+
+class HeldOutMatrix:
+    """The entries on one test, by training."""
+
+    def __init__(self, test: HeldOutTest, entries: Sequence[HeldOutEntry]) -> None:
+        self.test = test
+        self.entries = {entry.training: entry for entry in entries if entry.data == test.data}
+        self.left_out = len(entries) - len([e for e in entries if e.data == test.data])
+        self._template = test.find_templates()
+
+    @classmethod
+    def gather(cls, records: Sequence[HeldOutRecord], scale: str) -> Self | None:
+        """The records of one scale on the test that most entries are of; None where there is no test."""
+        tests = {r.data: r for r in records if isinstance(r, HeldOutTest) and r.scale == scale}
+        entries = [r for r in records if isinstance(r, HeldOutEntry) and r.scale == scale]
+        if not tests:
+            return None
+        counts = {data: sum(entry.data == data for entry in entries) for data in tests}
+        return cls(tests[max(counts, key=lambda data: (counts[data], data))], entries)
+
+    @cached_property
+    def _clusters(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """[question] how many images it is about, and the images of one question after the other."""
+        counts, images = unpack_array(self.test.image_counts, np.uint8), unpack_array(self.test.images, np.uint32)
+        return counts.astype(np.int64), images.astype(np.int64)
+
+    def find_rows(self, split: str = "", template: str = "") -> npt.NDArray[np.int64]:
+        """The questions with the property of a split, or of a template; all without either."""
+        there = np.ones(self.test.count, np.bool_)
+        if split:
+            there &= self.test.find_marks(split)
+        if template:
+            there &= self._template == self.test.templates.index(template)
+        return np.flatnonzero(there)
+
+    def find_hits(self, training: HeldOutTraining, wording: str, seeds: Sequence[int] = (0,)) -> Floats | None:
+        """[question] the share of seeds that are right; None where none is measured, or not in that wording."""
+        found = [
+            unpack_bits(entry.right[wording], self.test.count).astype(np.float64)
+            for seed in seeds
+            if (entry := self.entries.get(_with_seed(training, seed))) is not None and wording in entry.right
+        ]
+        return np.mean(found, axis=0) if found else None
+
+    def list_seeds(self, training: HeldOutTraining) -> list[int]:
+        return sorted(one.seed for one in self.entries if _with_seed(one, 0) == _with_seed(training, 0))
+
+    def measure_accuracy(
+        self, training: HeldOutTraining, *, split: str = "", template: str = "", wording: str = PLAIN
+    ) -> Score | None:
+        """With an interval over images; of several seeds their mean."""
+        hits, rows = self.find_hits(training, wording, self.list_seeds(training)), self.find_rows(split, template)
+        if hits is None or not len(rows):
+            return None
+        found = self._cluster(rows).estimate_shares(hits[rows], np.ones(len(rows)))
+        low, high = none_if_nan(float(found.low[0])), none_if_nan(float(found.high[0]))
+        return Score("accuracy", float(found.value[0]), len(rows), low, high, scenes=int(found.scenes[0]))
+
+    def measure_generalization(
+        self,
+        model: HeldOutTraining,
+        text_only: HeldOutTraining,
+        upper: HeldOutTraining,
+        *,
+        split: str,
+        wording: str = PLAIN,
+    ) -> Score | None:
+        """The generalization score; None where one of the three is not measured."""
+        rows = self.find_rows(split)
+        three = [self.find_hits(one, wording, self.list_seeds(one)) for one in (model, text_only, upper)]
+        if any(hits is None for hits in three) or not len(rows):
+            return None
+        scores = [hits[rows] for hits in three if hits is not None]
+        value = generalization_score(*(float(one.mean()) for one in scores))
+        low = high = None
+        counts, images = self._clusters
+        cluster = images[np.cumsum(counts)[rows] - counts[rows]]  # the first image of each, as the metric has it
+        if value is not None:
+            low, high = bootstrap_score(value, scores, cluster)
+        return Score("generalization_score", value, len(rows), low, high, scenes=len(np.unique(cluster)))
+
+    def compare(
+        self,
+        first: HeldOutTraining,
+        second: HeldOutTraining,
+        *,
+        split: str = "",
+        template: str = "",
+        wording: str = PLAIN,
+    ) -> PairedTest | None:
+        rows = self.find_rows(split, template)
+        pair = [self.find_hits(one, wording, self.list_seeds(one)) for one in (first, second)]
+        if pair[0] is None or pair[1] is None or not len(rows):
+            return None
+        return run_paired_test(pair[0][rows], pair[1][rows], self._cluster(rows))
+
+    def _cluster(self, rows: npt.NDArray[np.int64]) -> SceneClusters:
+        counts, images = self._clusters
+        starts = np.cumsum(counts) - counts
+        mine = counts[rows]
+        at = np.repeat(np.arange(len(rows)), mine)
+        places = np.repeat(starts[rows] - (np.cumsum(mine) - mine), mine) + np.arange(int(mine.sum()))
+        return SceneClusters(images[places], at, np.repeat(1 / np.sqrt(np.maximum(mine, 1)), mine))
+
+
+def _with_seed(training: HeldOutTraining, seed: int) -> HeldOutTraining:
+    return replace(training, seed=seed)

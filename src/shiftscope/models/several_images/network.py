@@ -1,0 +1,168 @@
+"""A network over several images: each is encoded together with the question, and a set of such vectors is answered.
+
+As in COVR (Bogin et al., 2021, section 5): the vectors of the images and a learned token go through two transformer
+layers, and answers are read from the token. The images of a question are a set: their order does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..end_to_end.questions import END, PAD, AnswererConfig
+from ..nsvqa.scene_parser.config import SceneParserConfig
+from ..nsvqa.scene_parser.network import SceneParser
+from ..nsvqa.scene_parser.regions import describe_objects
+
+LONGEST = 128  # tokens of a question that are read, the first one included
+EXTRA = 5  # numbers behind what stands for a region: four corners, and whether it is there
+ABSENT = -10_000.0  # added to the attention to what is not there
+SPREAD = 0.02  # of new weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageSetBatch:
+    """Questions, and what there is to see in the images of each; all on the device."""
+
+    words: Tensor  # [question, token] int64, PAD behind
+    images: Tensor | None  # [question, place, region, number], or [question, place, height, width, 3] pixels of uint8
+    present: Tensor  # [question, place] bool, whether there is an image; one place where no image is seen
+    targets: Tensor | None = None  # [question] int64, UNSEEN for an answer outside the vocabulary
+    about_parts: Tensor | None = None  # [question] bool
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+class ImageSetAnswerer(nn.Module):
+    """`forward(batch)` is [question, answer]; a model's own fills in `encode_pairs`, of the layers in its `body`."""
+
+    def __init__(self, config: AnswererConfig) -> None:
+        from transformers.models.lxmert.modeling_lxmert import LxmertLayer
+
+        super().__init__()
+        self.config = config
+        self.features = build_parser(config.features)
+        width = self.size("width")
+        self.numbers = count_numbers(config)  # that stand for a region, corners included
+        self.look = nn.Sequential(nn.Linear(self.numbers, width), nn.LayerNorm(width)) if self.numbers else None
+        self.first = nn.Parameter(torch.randn(1, 1, width) * SPREAD)
+        layer: Any = LxmertLayer
+        self.gather = nn.ModuleList(layer(build_layer_config(config)) for _ in range(self.size("set_layers")))
+        self.answer = nn.Sequential(
+            nn.Linear(width, 2 * width), nn.GELU(), nn.LayerNorm(2 * width), nn.Linear(2 * width, len(config.answers))
+        )
+        for part in (self.look, self.gather, self.answer):
+            if part is not None:
+                part.apply(draw_weights)
+
+    def size(self, name: str) -> int:
+        return int(self.config.sizes[name])
+
+    def train(self, mode: bool = True) -> ImageSetAnswerer:
+        """A scene parser is not trained, and keeps its statistics."""
+        super().train(mode)
+        if self.features is not None:
+            self.features.eval()
+        return self
+
+    def encode_images(self, images: Tensor) -> Tensor:
+        """What is computed once per image: [image, region, number] of pixels; pixels where these are seen anew."""
+        return images if self.features is None else describe_objects(self.features, images)
+
+    def encode_pairs(self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor) -> Tensor:
+        """[pair, width] of [pair, token] words, [pair, region, width] what is seen, and masks to add to attention."""
+        raise NotImplementedError
+
+    def forward(self, batch: ImageSetBatch) -> Tensor:
+        first = torch.full_like(batch.words[:, :1], END)
+        words = torch.cat([first, batch.words], 1)[:, :LONGEST]
+        places = batch.present.shape[1]
+        seen, there = self._see(batch, len(words) * places)
+        words = words[:, None].expand(-1, places, -1).flatten(0, 1)
+        found = self.encode_pairs(words, mask_absent(words != PAD), seen, mask_absent(there))
+        states = torch.cat([self.first.expand(len(batch), -1, -1), found.reshape(len(batch), places, -1)], 1)
+        here = torch.cat([batch.present.new_ones(len(batch), 1), batch.present], 1)
+        for layer in self.gather:
+            states = layer(states, mask_absent(here))[0]
+        scores: Tensor = self.answer(states[:, 0])
+        return scores
+
+    def _see(self, batch: ImageSetBatch, pairs: int) -> tuple[Tensor, Tensor]:
+        """[pair, region, width] what is seen, and [pair, region] whether it is there: one zero where nothing is."""
+        if batch.images is None or self.look is None:
+            zero = self.first.new_zeros(pairs, 1, self.size("width"))
+            return zero, torch.ones(pairs, 1, dtype=torch.bool, device=zero.device)
+        given = batch.images.flatten(0, 1)
+        if given.dtype == torch.uint8:
+            given = cut_patches(given, self.size("patch"))
+        there = given[..., -1] > 0
+        # Attention needs something to attend to; what is not there is all zeros.
+        return self.look(given[..., :-1].float()), there | ~there.any(1, keepdim=True)
+
+
+def mask_absent(there: Tensor) -> Tensor:
+    """[row, 1, 1, place] what is added to attention scores, as layers of transformers take it."""
+    return (~there).float()[:, None, None] * ABSENT
+
+
+def build_layer_config(config: AnswererConfig) -> Any:
+    """LXMERT's config, for single layers of it: one of self-attention, one of attention across."""
+    from transformers import LxmertConfig
+
+    sizes, dropout = config.sizes, float(config.sizes["dropout"])
+    given: dict[str, Any] = {
+        "vocab_size": config.tokens,
+        "hidden_size": int(sizes["width"]),
+        "num_attention_heads": int(sizes["heads"]),
+        "intermediate_size": int(sizes["inside"]),
+        "hidden_dropout_prob": dropout,
+        "attention_probs_dropout_prob": dropout,
+        "max_position_embeddings": LONGEST,
+        "pad_token_id": PAD,
+    }
+    return LxmertConfig(**given)
+
+
+def build_parser(features: Mapping[str, Any]) -> SceneParser | None:
+    """The scene parser whose regions are seen, with random weights; None where none is."""
+    if "scene_parser" not in features:
+        return None
+    return SceneParser(SceneParserConfig.from_json(features["scene_parser"])).requires_grad_(False).eval()
+
+
+def count_numbers(config: AnswererConfig) -> int:
+    """How many numbers stand for a region, corners included; 0 where no image is seen."""
+    if not config.features:
+        return 0
+    if "scene_parser" in config.features:
+        return SceneParserConfig.from_json(config.features["scene_parser"]).hidden + EXTRA - 1
+    return 3 * int(config.sizes["patch"]) ** 2 + EXTRA - 1
+
+
+def cut_patches(images: Tensor, side: int) -> Tensor:
+    """[image, patch, number] of pixels [image, height, width, 3], row by row; corners and presence as of a region.
+
+    What of an image does not fill a patch is left out.
+    """
+    down, across = images.shape[1] // side, images.shape[2] // side
+    cut = images[:, : down * side, : across * side].reshape(len(images), down, side, across, side, 3)
+    pixels = cut.transpose(2, 3).reshape(len(images), down * across, -1).float() / 64 - 2
+    y, x = torch.meshgrid(
+        torch.arange(down, device=images.device), torch.arange(across, device=images.device), indexing="ij"
+    )
+    corners = torch.stack([x / across, y / down, (x + 1) / across, (y + 1) / down], -1).flatten(0, 1)
+    where = torch.cat([corners, torch.ones_like(corners[:, :1])], -1)
+    return torch.cat([pixels, where.expand(len(images), -1, -1)], -1)
+
+
+def draw_weights(part: nn.Module) -> None:
+    """Begin as BERT's layers do."""
+    if isinstance(part, nn.Linear | nn.Embedding):
+        nn.init.normal_(part.weight, std=SPREAD)
+    if isinstance(part, nn.Linear) and part.bias is not None:
+        nn.init.zeros_(part.bias)

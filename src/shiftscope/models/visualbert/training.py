@@ -1,0 +1,44 @@
+"""How VisualBERT is trained, and its text-only twin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..end_to_end.answering import TrainedAnswerer
+from ..end_to_end.pretrained import PretrainedStage
+from ..end_to_end.questions import AnswererConfig
+from ..several_images.training import ImageSetStage, TextOnlyStage
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class VisualBertStage(ImageSetStage, PretrainedStage):
+    architecture, title = "visual_bert", "VisualBERT"
+    sizes_of: Mapping[str, str] = MappingProxyType(
+        {"width": "hidden_size", "heads": "num_attention_heads", "inside": "intermediate_size"}
+        | {"layers": "num_hidden_layers"}
+    )
+
+    def build_network(self, config: AnswererConfig) -> nn.Module:
+        from .network import VisualBertAnswerer
+
+        return VisualBertAnswerer(config)
+
+    def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
+        ImageSetStage.load_pretrained(self, module, config)
+        PretrainedStage.load_pretrained(self, module, config)
+
+
+class VisualBertTextStage(TextOnlyStage, VisualBertStage):
+    sizes: Mapping[str, float] = TextOnlyStage.drop_patch(VisualBertStage.sizes)
+
+
+class TrainedVisualBert(TrainedAnswerer):
+    KIND: ClassVar[str] = "visualbert"
+
+
+class TrainedVisualBertText(TrainedAnswerer):
+    KIND: ClassVar[str] = "visualbert_text"

@@ -1,0 +1,110 @@
+"""The page of a study of held-out splits, as Markdown, from stored records alone: the paper's tables, and findings."""
+
+from collections.abc import Sequence
+
+from ..metrics.held_out_matrix import HeldOutMatrix, HeldOutRecord, HeldOutTraining
+from ..result import Score
+from ..suites.held_out_study import FigureCell, FigureTable, HeldOutStudy, load_held_out_study
+from .number_format import DASH, format_percent, format_score
+from .table import Table
+
+DIGITS = 1
+
+
+def find_matrix(
+    records: Sequence[HeldOutRecord], study: HeldOutStudy, scale: str = ""
+) -> tuple[str, HeldOutMatrix | None]:
+    """The matrix of the largest scale that there are entries of, and its name; scales are never mixed."""
+    for name in (scale,) if scale else reversed(study.scales):
+        if matrix := HeldOutMatrix.gather(records, name):
+            return name, matrix
+    return scale or study.scales[-1], None
+
+
+def list_held_out_tables(study: HeldOutStudy, matrix: HeldOutMatrix | None) -> list[Table]:
+    """The paper's tables, findings, what differs, trainings, and what is not measured with its command."""
+    found = [_build_table(one) for one in study.list_tables(matrix)]
+    rows = [(f.says, f.verdict, f.figures or DASH, f.rule) for f in study.check_findings(matrix)]
+    found.append(Table("Findings of the paper", ("finding", "verdict", "measured", "rule"), rows))
+    found.append(Table("What differs from the paper", ("of", "there", "here"), study.differences))
+    if matrix is not None and matrix.entries:
+        found.append(_list_trainings(matrix))
+    found.append(_list_missing(study, matrix))
+    return found
+
+
+def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale: str = "") -> str:
+    """The page as docs/results has it, also where nothing is measured yet."""
+    study = load_held_out_study(suite)
+    name, matrix = find_matrix(records, study, scale)
+    folder = f"docs/results/{suite}"
+    made_by = f"shiftscope study {suite} --tables --cells {folder} --page {folder}.md"
+    done = len(matrix.entries) if matrix else 0
+    planned = study.list_trainings((*study.baselines, *study.models), study.all_splits, (0,))
+    parts = [
+        f"<!-- made by `{made_by}`; do not edit -->",
+        f"# {study.title}, measured",
+        ""
+        if name == study.scales[-1]
+        else f"**Scale {name}: a trial run of the pipeline. With so few questions, neither figures nor verdicts say "
+        "anything about the models.**",
+        study.describe_scale(study.find_scale(name)),
+        _describe_counts(matrix),
+        f"{done} trainings are measured; {len(planned)} are planned with one seed. A dash is a figure that is not "
+        "measured, and the last table has the commands. Figures in brackets are *reported* by the paper, on "
+        "photographs; all others are *measured* here. Intervals are 95%, over images (docs/decisions/022), those of "
+        "generalization scores from draws of whole scenes.",
+        *(table.to_markdown() for table in list_held_out_tables(study, matrix)),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _describe_counts(matrix: HeldOutMatrix | None) -> str:
+    if matrix is None:
+        return "Nothing is measured yet."
+    counts = ", ".join(f"{split} {n:,}" for split, n in matrix.test.questions.items())
+    other = f" {matrix.left_out} entries of other data are left out." if matrix.left_out else ""
+    return f"Questions there were: {counts}.{other}"
+
+
+def _build_table(table: FigureTable) -> Table:
+    rows = [[_format_cell(cell) for cell in row] for row in table.rows]
+    return Table(table.title, table.heads, rows, table.note)
+
+
+def _format_cell(cell: FigureCell | str) -> str:
+    """61.2 ± 1.4 (55.8): measured, and in brackets reported."""
+    if isinstance(cell, str):
+        return cell
+    shown = format_figure(cell.measured)
+    return shown if cell.reported is None else f"{shown} ({format_percent(cell.reported, DIGITS)})"
+
+
+def format_figure(score: Score | None) -> str:
+    if score is not None and score.value is None:
+        return "no gap"  # the text-only model is as good as the upper bound
+    return format_score(score, DIGITS)
+
+
+def _list_trainings(matrix: HeldOutMatrix) -> Table:
+    rows = []
+    for training, entry in sorted(matrix.entries.items()):
+        val = format_percent(entry.val, DIGITS) if entry.val is not None else DASH
+        seconds = f"{entry.seconds['all']:,.0f}" if "all" in entry.seconds else DASH
+        speed = f"{entry.speed:,.0f}" if entry.speed else DASH
+        rise = f"{100 * entry.rise:+.1f}" if entry.epoch else DASH
+        rows.append(
+            (training.label, f"{entry.learned:,}", val, entry.epoch or DASH, rise, seconds, speed, entry.device)
+        )
+    heads = ("training", "questions", "val", "epoch", "rise, last quarter", "seconds", "questions/s", "device")
+    return Table("Trainings", heads, rows, "val is what the epoch was chosen by: without the property held out.")
+
+
+def _list_missing(study: HeldOutStudy, matrix: HeldOutMatrix | None) -> Table:
+    planned = study.list_trainings((*study.baselines, *study.models), study.all_splits, (0,))
+    missing: dict[str, list[HeldOutTraining]] = {}
+    for one in planned:
+        if matrix is None or one not in matrix.entries:
+            missing.setdefault(study.write_command(one), []).append(one)
+    rows = [(", ".join(one.label for one in some), command) for command, some in missing.items()]
+    return Table("Not measured", ("trainings", "command"), rows or [("none", DASH)])

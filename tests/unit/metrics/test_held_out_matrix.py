@@ -1,0 +1,95 @@
+"""A study of held-out splits: every figure is made of stored bits."""
+
+import json
+
+import numpy as np
+import pytest
+
+from shiftscope.metrics.held_out_matrix import (
+    HELD_OUT,
+    IID_SIZE,
+    PLAIN,
+    HeldOutEntry,
+    HeldOutMatrix,
+    HeldOutTest,
+    HeldOutTraining,
+    pack_array,
+    pack_bits,
+    parse_held_out_record,
+)
+
+COUNT = 200
+MARKED = np.arange(COUNT) % 2 == 0
+
+
+def make_test():
+    return HeldOutTest(
+        "covr",
+        "small",
+        "d",
+        {"train": 10, "val": 5, "test": COUNT},
+        ("count", "verify_attr"),
+        pack_array((np.arange(COUNT) % 4 == 0).astype(np.uint8)),
+        pack_array(np.full(COUNT, 2, np.uint8)),
+        pack_array(np.arange(2 * COUNT, dtype=np.uint32)),
+        {"has_quant": pack_bits(MARKED)},
+        {"has_quant": 7},
+    )
+
+
+def make_entry(training, right, data="d"):
+    return HeldOutEntry("covr", "small", data, training, 10, {PLAIN: pack_bits(np.asarray(right))})
+
+
+TEXT, IID = HeldOutTraining("visualbert_text"), HeldOutTraining("visualbert")
+SHOT = HeldOutTraining("visualbert", HELD_OUT, "has_quant", 250)
+SIZE = HeldOutTraining("visualbert", IID_SIZE, "has_quant", 250)
+
+
+def make_matrix():
+    place = np.arange(COUNT)
+    held = np.flatnonzero(MARKED)
+    right = {
+        TEXT: np.isin(place, held[:20]),  # 20 of 100 with the property
+        SHOT: np.isin(place, held[:50]),
+        SIZE: np.isin(place, held[:80]) | ~MARKED,
+        IID: np.ones(COUNT, bool),
+    }
+    entries = [make_entry(training, bits) for training, bits in right.items()]
+    return HeldOutMatrix.gather([make_test(), *entries, make_entry(IID, np.zeros(COUNT, bool), "other")], "small")
+
+
+def test_accuracies_are_of_the_questions_asked_for():
+    matrix = make_matrix()
+    assert matrix.left_out == 1
+    assert matrix.measure_accuracy(SHOT, split="has_quant").value == pytest.approx(0.5)
+    assert matrix.measure_accuracy(SHOT).value == pytest.approx(0.25)
+    score = matrix.measure_accuracy(SIZE, template="verify_attr")  # every fourth, all of them marked
+    assert (score.n, score.value) == (50, pytest.approx(0.8)) and score.low < 0.8 < score.high
+    assert matrix.measure_accuracy(HeldOutTraining("vilbert")) is None
+    assert matrix.measure_accuracy(SHOT, wording="paraphrased") is None
+
+
+def test_the_generalization_score_is_the_share_of_the_gap():
+    matrix = make_matrix()
+    score = matrix.measure_generalization(SHOT, TEXT, SIZE, split="has_quant")
+    assert score.value == pytest.approx((0.5 - 0.2) / (0.8 - 0.2)) and score.low < 0.5 < score.high
+    assert matrix.measure_generalization(SHOT, TEXT, HeldOutTraining("vilbert"), split="has_quant") is None
+    pair = matrix.compare(SIZE, TEXT, split="has_quant")
+    assert pair.drop == pytest.approx(0.6) and pair.low > 0
+
+
+def test_seeds_are_averaged():
+    other = HeldOutTraining("visualbert", seed=1)
+    entries = [make_entry(IID, np.ones(COUNT, bool)), make_entry(other, np.zeros(COUNT, bool))]
+    matrix = HeldOutMatrix(make_test(), entries)
+    assert matrix.list_seeds(IID) == [0, 1] and matrix.measure_accuracy(IID).value == pytest.approx(0.5)
+
+
+def test_records_are_read_as_written_and_damage_is_refused():
+    for record in (make_test(), make_entry(SHOT, MARKED)):
+        assert parse_held_out_record(json.loads(json.dumps(record.to_json()))) == record
+    with pytest.raises(ValueError, match="1600 bits"):
+        parse_held_out_record(make_test().to_json() | {"marks": {"has_quant": pack_bits(np.ones(1600, bool))}})
+    with pytest.raises(ValueError, match="not a record"):
+        parse_held_out_record({"kind": "entry"})

@@ -1,0 +1,159 @@
+"""Models over several images: what they learn needs the images, and a set of images has no order and no padding."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lazy import lazy
+from shiftscope.answer import spell
+from shiftscope.model import ModelSetting, Prompt, build_model
+from shiftscope.models.several_images.questions import ImageSetQuestions
+from shiftscope.models.several_images.training import IMAGE_TOKENS
+from shiftscope.picture import Picture
+from shiftscope.question import Question
+from shiftscope.scene import Scene
+from shiftscope.schemas.superclevr import SCHEMA
+from shiftscope.suites.superclevr.suite import SuperclevrSpec
+from shiftscope.train.data import SuiteTrainingData, TrainValData, gather_split
+from shiftscope.train.train import TrainSpec, find_trainable, train_on
+from shiftscope.trainable import SplitData
+
+torch = lazy("torch")
+
+SMALL = {"width": "32", "heads": "2", "inside": "64", "layers": "1", "set_layers": "1", "dropout": "0"}
+WORDS = ("contain", "show")
+PATCH = {"backbone": "scratch", "patch": "2"}  # as of patches of 2×2 pixels, so that no scene parser is built
+NUMBERS = 3 * 2 * 2 + 5
+MODELS = ("visualbert", "vilbert")
+
+
+def find_stage(model):
+    seen = {} if model.endswith("_text") else PATCH
+    own = {"co_layers": "1"} if model.startswith("vilbert") else {}
+    return find_trainable(model).configure(SMALL | seen | own).stages[0]
+
+
+def make_toy(count, seed, images):
+    """How many images show something red; an image is one region, red or blue. Without `images`, one to three."""
+    random = np.random.default_rng(seed)
+    scenes = [Scene(schema=SCHEMA, objects=(), id=str(k)) for k in range(2)]  # the first is red
+    tokens = torch.zeros(2, 12, NUMBERS)
+    for k in range(2):
+        tokens[k, 0, k] = 3.0  # what tells the colors apart
+        tokens[k, 0, -1] = 1.0  # it is there
+    questions = []
+    for k in range(count):
+        shown = random.integers(2, size=images or 1 + k % 3)
+        text = f"How many images {WORDS[k % 2]} a red car?"
+        answer = int((shown == 0).sum())
+        questions.append(Question(id=str(k), text=text, scenes=tuple(str(one) for one in shown), answer=answer))
+    return scenes, questions, tokens.half()
+
+
+def collect_toy(count=30, seed=0, images=0):
+    scenes, questions, tokens = make_toy(count, seed, images)
+    return SplitData(None, (), {"answerer": ImageSetQuestions.collect(scenes, questions), IMAGE_TOKENS: tokens})
+
+
+def fit(stage, data, steps=60):
+    config = stage.fit_vocabulary(SCHEMA, data)
+    torch.manual_seed(0)
+    module = stage.build(config, {}).train()
+    optimizer = torch.optim.AdamW([p for p in module.parameters() if p.requires_grad], lr=3e-3)
+    examples = stage.make_examples(data, config, "cpu")
+    batch = examples.batch(torch.arange(len(examples)))
+    for _ in range(steps):
+        loss, _ = stage.loss(module, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return module.eval(), config
+
+
+def share_right(stage, module, config, data):
+    examples = stage.make_examples(data, config, "cpu")
+    with torch.no_grad():
+        right, of = stage.measure(module, examples.batch(torch.arange(len(examples))))["right"]
+    return float(right) / of
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_counting_over_images_is_learned_from_images_and_not_from_text(model):
+    data, unseen = collect_toy(images=2), collect_toy(seed=1, images=2)
+    stage, blind = find_stage(model), find_stage(f"{model}_text")
+    seeing, reading = fit(stage, data), fit(blind, data)
+    assert share_right(stage, *seeing, unseen) > 0.95
+    assert share_right(blind, *reading, unseen) < 0.65
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_neither_order_nor_missing_images_count(model):
+    stage, data = find_stage(model), collect_toy(12)
+    config = stage.fit_vocabulary(SCHEMA, data)
+    module = stage.build(config, {}).eval()
+    batch = stage.make_examples(data, config, "cpu").batch(torch.arange(12))
+    scores = module(batch)
+    turned = replace(batch, images=batch.images.flip(1), present=batch.present.flip(1))
+    assert torch.allclose(module(turned), scores, atol=1e-6)
+    others = batch.images.clone()
+    others[~batch.present] = 7.0  # behind the last image of a question
+    assert torch.allclose(module(replace(batch, images=others)), scores, atol=1e-6)
+    others[:, 0, 0, :-1] = 5 * torch.randn(NUMBERS - 1).half()  # but the first is looked at
+    assert (module(replace(batch, images=others)) - scores).abs().amax(1).min() > 1e-5
+
+
+def test_some_of_the_questions_know_only_their_own_words_and_answers():
+    whole = collect_toy(9).supervision["answerer"]
+    rows = np.array([k for k in range(9) if "contain" in words(whole, k)])[::-1]
+    some = whole.take(rows)
+    assert "show" not in some.texts.vocabulary and len(some) == len(rows) == 5
+    for k, row in enumerate(rows):
+        assert words(some, k) == words(whole, row)
+        assert some.answer_words[some.answers[k]] == whole.answer_words[whole.answers[row]]
+        assert some.images[k].tolist() == whole.images[row].tolist()
+    both = ImageSetQuestions.join([some, whole])
+    start = len(some)
+    assert both.images[start].tolist() == [n + 2 if n >= 0 else n for n in whole.images[0].tolist()]
+
+
+def words(questions, k):
+    at = questions.texts.at
+    return [questions.texts.vocabulary[code] for code in questions.texts.codes[at[k] : at[k + 1]]]
+
+
+def test_a_folder_trained_on_pixels_answers_about_several_pictures(tmp_path, refuses):
+    world = SuiteTrainingData(
+        "superclevr", SuperclevrSpec(images=12, size=(64, 48), questions=2, part_questions=0, shard=6)
+    )
+    settings = SMALL | {"backbone": "scratch", "patch": "16"}
+    train, val = (
+        gather_split(world, s, [find_trainable("visualbert").configure(settings).stages[0]], device="cpu")
+        for s in ("train", "val")
+    )
+    spec = TrainSpec("visualbert", "superclevr", epochs=1, settings=tuple(settings.items()), device="cpu")
+    train_on(world, spec, tmp_path / "model", splits=TrainValData(train, val, 0.0))
+    model = build_model(f"visualbert:{tmp_path / 'model'}", ModelSetting(schema=world.schema))
+    stage = find_trainable("visualbert").stages[0]
+    examples = stage.make_examples(val, model.config, "cpu")
+    asked = val.supervision["answerer"]
+    with torch.no_grad():  # a study scores these, and `run` what the model predicts
+        best = model.module(examples.batch(torch.arange(len(asked)))).argmax(-1).tolist()
+    prompts = [
+        Prompt(
+            Question(id=str(k), text=" ".join(words(asked, k)), scenes=("a",)),
+            pictures=(Picture(block=val.pixels, row=int(asked.images[k, 0])),),
+        )
+        for k in range(len(asked))
+    ]
+    assert [spell(r.answer) for r in model.predict(prompts)] == [model.config.answers[k] for k in best]
+    pictures = [Picture(block=val.pixels, row=k) for k in (0, 1)]
+    question = Question(id="q", text="How many images contain a red car?", scenes=("a", "b"))
+    both, one, turned, none = model.predict(
+        [Prompt(question, pictures=some) for some in (pictures, pictures[:1], pictures[::-1], ())]
+    )
+    assert both.answer == turned.answer and both.confidence == pytest.approx(turned.confidence, rel=1e-4)
+    assert both.confidence != pytest.approx(one.confidence, rel=1e-6)
+    assert none.reason == "no image"
+    with refuses("look at a scene parser's regions, or at pixels"):
+        find_trainable("vilbert").configure({"backbone": "hf:microsoft/resnet-50"})
