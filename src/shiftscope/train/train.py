@@ -21,7 +21,7 @@ from .. import __version__
 from ..errors import UserError, unknown
 from ..files import digest_of, find_cache_folder
 from ..folder import Folder, list_contents, open_folder
-from ..model import get_traits
+from ..model import get_traits, is_kind
 from ..records import content_id
 from ..registry import MODELS, SCHEMAS
 from ..rng import seed_of
@@ -104,7 +104,7 @@ class TrainSpec:
 
 def find_trainable(model: str) -> Trainable:
     """How a model of the registry is trained; a UserError names those that can be."""
-    found = get_traits(model).trainable if model in MODELS.names() else None
+    found = get_traits(model).trainable if is_kind(model) else None
     if found is None:
         known = [name for name, m in MODELS.load_all() if getattr(m, "TRAITS", None) and m.TRAITS.trainable]
         raise unknown("trainable model", model, known)

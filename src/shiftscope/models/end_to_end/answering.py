@@ -40,10 +40,17 @@ class AnsweringModel:
     """Answers questions about images by a trained network, in batches."""
 
     def __init__(
-        self, trained: TrainedAnswerer, module: Any, device: str, sees: bool, takes_actions: bool = False
+        self,
+        trained: TrainedAnswerer,
+        module: Any,
+        device: str,
+        sees: bool,
+        takes_actions: bool = False,
+        score: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         gpu = device.startswith("cuda")
         self.trained, self.module, self.device, self.takes_actions = trained, module, device, takes_actions
+        self.score = score or (lambda network, batch: network(batch))  # [question, answer]
         self.config: AnswererConfig = module.config
         self.reads = frozenset((TEXT, IMAGES)) if sees else frozenset((TEXT,))
         self.batch = GPU_QUESTIONS if gpu else CPU_QUESTIONS
@@ -78,14 +85,15 @@ class AnsweringModel:
         with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16, enabled=self.device.startswith("cuda")):
             images = self._see(order) if order else None
             rows = [place[p.pictures[0].id] for p in prompts] if order else []
-            found = self.module(
+            found = self.score(
+                self.module,
                 AnswerBatch(
                     torch.from_numpy(words).long().to(self.device),
                     torch.from_numpy(lengths).to(self.device),
                     images,
                     torch.tensor(rows, device=self.device) if order else None,
                     max(Counter(rows).values(), default=1),
-                )
+                ),
             )
             chances, best = found.float().softmax(-1).max(-1)
         answers = [type_answer(self.config.answers[k]) for k in best.tolist()]
@@ -120,7 +128,7 @@ class AnswererEntry:
     def traits(self) -> ModelTraits:
         training = AnswerTraining(self.stage)
         training.folder = self.folder
-        sees = IMAGES in self.stage.supervision
+        sees = self.stage.sees
         return ModelTraits(
             target=f"{self.name}:FOLDER",
             reads=frozenset((TEXT, IMAGES)) if sees else frozenset((TEXT,)),
@@ -139,4 +147,4 @@ class AnswererEntry:
         trained = self.folder.find(self.name, target, setting.schema)
         device = trained.choose_device(setting.options.device)
         module = load_stage(trained, self.stage, device)
-        return AnsweringModel(trained, module, device, IMAGES in self.stage.supervision, self.stage.takes_actions)
+        return AnsweringModel(trained, module, device, self.stage.sees, self.stage.takes_actions, self.stage.logits)
