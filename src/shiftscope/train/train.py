@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,6 +33,7 @@ from ..url_path import refuse_url
 from .accelerator import make_accelerator, name_device
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
+from .epochs import finish_epochs, list_epochs, write_epoch
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
 from .process_group import ProcessGroup
 
@@ -61,6 +63,7 @@ class TrainSpec:
     workers: int = 1
     processes: int = 1  # that train together, each its part of every batch: one per GPU
     minutes: float | None = None  # after which it pauses, and the same again resumes
+    keep_epochs: bool = False  # keep the last part's weights of every epoch, each as a trained folder under epochs/
     command: str = ""  # as it was typed
 
     def __post_init__(self) -> None:
@@ -160,13 +163,13 @@ def train_on(
     name = f"{data.name.replace(':', '-')}-{content_id(recorded)[:12]}"
     folder = open_folder(out or find_cache_folder() / "models" / name)
     if (folder.path / MODEL_FILE).exists():
-        return _read_finished(spec.trainable, folder.path, recorded)
+        return _read_finished(spec, folder.path, recorded)
     _refuse_foreign(folder.path)
     deadline = time.monotonic() + 60 * spec.minutes if spec.minutes else math.inf
     accelerator = make_accelerator(spec.device)
     with _hold_folder(folder, recorded, accelerator):
         if (folder.path / MODEL_FILE).exists():
-            return _read_finished(spec.trainable, folder.path, recorded)
+            return _read_finished(spec, folder.path, recorded)
         bar = bar if accelerator.is_main_process else show_no_progress
         training = _Training(spec, data, other, folder, recorded, accelerator, bar, splits, deadline)
         return replace(training.run(), new=True)
@@ -270,6 +273,8 @@ class _Training:
         }
         self.accelerator.wait_for_everyone()
         if self.accelerator.is_main_process:
+            if self.spec.keep_epochs:
+                finish_epochs(trained, self.folder.path, about, files, self.log_rows[stages[-1].name])
             trained.write(self.folder.path, about, files)
             _remove_checkpoints(self.folder)
         self.accelerator.wait_for_everyone()
@@ -335,6 +340,7 @@ class _Training:
                 deadline=self.deadline,
                 tell=tell,
                 log=write_log,
+                keep=partial(write_epoch, self.folder.path, stage.name) if self._keeps(stage) else None,
             )
         round_weights(fitted.module)
         began = time.monotonic()
@@ -358,6 +364,10 @@ class _Training:
             "command": self.spec.command,
         }
         return entry, file
+
+    def _keeps(self, stage: TrainStage) -> bool:
+        """Whether every epoch's weights of it are kept: of the last part that is trained."""
+        return self.spec.keep_epochs and stage.name == self.spec.stages[-1].name
 
     def _make_examples(self, stage: TrainStage, data: SplitData, config: Any, parts: Mapping[str, Any]) -> ExampleSet:
         return stage.make_examples(stage.encode(data, parts, self.device), config, self.device)
@@ -393,9 +403,9 @@ def compute_rise(figures: Sequence[float]) -> float:
     return max(figures) - max(before, default=0.0)
 
 
-def _read_finished(trainable: Trainable, out: Path, recorded: dict[str, Any]) -> TrainedFolder:
+def _read_finished(spec: TrainSpec, out: Path, recorded: dict[str, Any]) -> TrainedFolder:
     """What was trained there before, if it is the same and its weights are as they were written."""
-    found = trainable.folder.read(out)
+    found = spec.trainable.folder.read(out)
     before = found.about.get("spec")
     if not isinstance(before, dict):
         raise UserError(f"{out} holds a model that no training made; name another folder with --out")
@@ -404,6 +414,8 @@ def _read_finished(trainable: Trainable, out: Path, recorded: dict[str, Any]) ->
         raise UserError(f"{out} holds another trained model: {other}; name another folder with --out")
     for part in found.parts:
         found.read_bytes(part)
+    if spec.keep_epochs and not list_epochs(out):
+        raise UserError(f"{out} was trained already, and its epochs were not kept; name another folder with --out")
     return found
 
 

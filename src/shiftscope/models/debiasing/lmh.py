@@ -1,4 +1,4 @@
-"""LMH (Clark et al., 2019): the answer frequencies of a question's type are mixed in while learning, and then left out."""
+"""LMH (Clark et al., 2019): answer frequencies of the question's type are mixed in while learning, then left out."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ class LearnedMixin(Objective):
     settings: Mapping[str, float] = MappingProxyType({"penalty": 0.36})  # as its authors use for VQA
 
     def build_head(self, network: Any, config: AnswererConfig) -> nn.Module:
-        from .heads import MixinHead
+        from .network import MixinHead
 
         return MixinHead(network.joint_size)
 
     def make_examples(
         self, examples: AnswerExamples, supervision: Mapping[str, Any], name: str, config: AnswererConfig
-    ) -> BiasedExamples:
+    ) -> BiasedExamples | AnswerExamples:
         import torch
 
         if self.branch is not None:
+            if BIAS not in supervision:  # they are to be answered, not learned from
+                return examples
             rows = torch.arange(len(examples), device=examples.device)
             return BiasedExamples(examples, supervision[BIAS], rows)
         questions: AnsweredQuestions = supervision[name]
@@ -44,10 +46,12 @@ class LearnedMixin(Objective):
             raise UserError("lmh needs the types of questions, and these data name none; lmh_l needs none")
         counts = torch.from_numpy(config.count_answers_by_type(questions)).float()
         table = counts / counts.sum(1, keepdim=True).clamp(min=1)
-        return BiasedExamples(examples, table.to(examples.device), torch.from_numpy(questions.types).to(examples.device))
+        return BiasedExamples(
+            examples, table.to(examples.device), torch.from_numpy(questions.types).to(examples.device)
+        )
 
     def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
-        from .losses import compute_bias_entropy, compute_cross_entropy, mix_in_bias
+        from .loss import compute_bias_entropy, compute_cross_entropy, mix_in_bias
 
         states, head = read(batch), getattr(module, HEAD)
         bias, factor = head.smooth(batch.bias), head(states.joint)

@@ -23,12 +23,12 @@ class PriorFeedback(Objective):
     settings: Mapping[str, float] = MappingProxyType({"gamma": 1.0})
 
     def build_head(self, network: Any, config: AnswererConfig) -> nn.Module:
-        from .heads import QuestionBranch
+        from .network import QuestionBranch
 
         return QuestionBranch(network.question_size, network.question_size, len(config.answers))
 
     def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
-        from .losses import compute_cross_entropy, weigh_by_prior
+        from .loss import compute_cross_entropy, weigh_by_prior
 
         states = read(batch)
         prior = getattr(module, HEAD)(states.question)

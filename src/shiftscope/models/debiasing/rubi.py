@@ -23,12 +23,12 @@ class QuestionMask(Objective):
     settings: Mapping[str, float] = MappingProxyType({"question": 1.0})  # the weight of the question branch's loss
 
     def build_head(self, network: Any, config: AnswererConfig) -> nn.Module:
-        from .heads import MaskBranch
+        from .network import MaskBranch
 
         return MaskBranch(network.question_size, network.question_size, len(config.answers))
 
     def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
-        from .losses import compute_cross_entropy, mask_scores
+        from .loss import compute_cross_entropy, mask_scores
 
         states, head = read(batch), getattr(module, HEAD)
         mask = head(states.question)

@@ -34,7 +34,7 @@ class IrrelevantPairs(Objective):
         return PairedExamples(examples, self.settings["begin"])
 
     def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
-        from .losses import compute_answer_confidence, compute_cross_entropy
+        from .loss import compute_answer_confidence, compute_cross_entropy
 
         if batch.images is None:
             raise UserError("ssl pairs questions with other images, and this model sees none; take lmh or lpf")

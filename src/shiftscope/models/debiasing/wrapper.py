@@ -22,7 +22,7 @@ class WrappedModel:
     ENTRY: AnswererEntry
 
     @property
-    def TRAITS(self) -> ModelTraits:  # noqa: N802 - as a model's file names it
+    def TRAITS(self) -> ModelTraits:
         return self.ENTRY.traits
 
     @property

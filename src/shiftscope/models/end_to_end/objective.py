@@ -57,9 +57,7 @@ class Objective:
         """The stage's examples, with what the loss wants besides."""
         return examples
 
-    def loss(
-        self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]
-    ) -> tuple[torch.Tensor, Losses]:
+    def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
         """What a step makes small, and its terms; `read` gives the network's states of a batch."""
         raise NotImplementedError
 

@@ -40,6 +40,8 @@ class AnsweredQuestions:
     image_count: int  # of all images, those without a question too
     type_words: tuple[str, ...] = ()  # each question type once, as the data name it; "" for a question without one
     types: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # [question] number in type_words
+    image_ids: tuple[str, ...] = ()  # of all images, in their order
+    ids: tuple[str, ...] = ()  # [question]
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -67,6 +69,8 @@ class AnsweredQuestions:
             len(scenes),
             types,
             np.array([type_number[q.kind] for q in kept], np.int64),
+            tuple(place),
+            tuple(q.id for q in kept),
         )
 
     @classmethod
@@ -89,6 +93,8 @@ class AnsweredQuestions:
             int(past[-1]),
             types,
             np.concatenate([_renumber(p.type_words, types)[p.types] for p in pieces]),
+            tuple(name for piece in pieces for name in piece.image_ids),
+            tuple(name for piece in pieces for name in piece.ids),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 ANSWERER = "answerer"
 STEP = 8  # lengths of questions are rounded up to a multiple: a GPU meets few shapes
+LEAST = 9  # times that an answer of open vocabulary occurs to be learned: the usual bound of VQA v2
 MEASURED = 2048  # questions measured at once
 RECIPE = ("batch", "lr", "weight_decay")  # what of a recipe is a setting
 NOTHING = ""  # the backbone of a model that has none
@@ -109,7 +110,7 @@ class AnswerStage(TrainStage):
     def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> AnswererConfig:
         assert train is not None
         questions: AnsweredQuestions = train.supervision[self.name]
-        words, answers = list(questions.texts.vocabulary), list(questions.answer_words)
+        words, answers = list(questions.texts.vocabulary), list_common_answers(schema, questions)
         size = (0, 0)
         if IMAGES in self.supervision and train.pixels is not None:
             size = (int(train.pixels.shape[2]), int(train.pixels.shape[1]))
@@ -200,6 +201,10 @@ class AnswerStage(TrainStage):
     def batch_to_measure(self, device: str) -> int | None:
         return MEASURED
 
+    def find_lookup(self, config: AnswererConfig) -> Callable[[Sequence[str], str], Any] | None:
+        """Where a model finds what there is to see of images by their names and the device; None: it sees pictures."""
+        return None
+
     def _describe_features(self, schema: Schema) -> dict[str, Any]:
         if self.backbone == NOTHING:
             return {}
@@ -281,6 +286,13 @@ class AnswerTraining(Trainable):
         made = copy.copy(self)
         made.stages = type(self)(last).stages
         return made
+
+
+def list_common_answers(schema: Schema, questions: AnsweredQuestions) -> list[str]:
+    """The answers that are learned: all of a closed schema, of any other those that occur often enough."""
+    counts = np.bincount(questions.answers, minlength=len(questions.answer_words))
+    least = 1 if schema.closed else LEAST
+    return [word for word, count in zip(questions.answer_words, counts.tolist(), strict=True) if count >= least]
 
 
 def group_by_image(image_of: Rows, batch: int, random: np.random.Generator) -> list[Rows]:

@@ -7,15 +7,7 @@ besides their maximum, since a mean can count.
 import torch
 from torch import Tensor, nn
 
-from ..end_to_end.network import (
-    AnswerBatch,
-    Answerer,
-    AnswerHead,
-    AnswerStates,
-    PlacedConv,
-    QuestionEncoder,
-    pick_rows,
-)
+from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, AnswerStates, PlacedConv, QuestionEncoder, pick_rows
 from ..end_to_end.questions import AnswererConfig
 
 

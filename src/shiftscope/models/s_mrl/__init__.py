@@ -9,7 +9,9 @@ from ..region_vqa.training import RegionStage
 
 
 class SMrlStage(RegionStage):
-    sizes = MappingProxyType({"words": 300, "hidden": 512, "visual": 512, "fusion": 512, "chunks": 16, "rank": 5, "dropout": 0.1})
+    sizes = MappingProxyType(
+        {"words": 300, "hidden": 512, "visual": 512, "fusion": 512, "chunks": 16, "rank": 5, "dropout": 0.1}
+    )
 
     def build_network(self, config: AnswererConfig) -> Any:
         from .network import SMrl

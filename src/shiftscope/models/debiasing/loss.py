@@ -42,7 +42,7 @@ def mask_scores(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def compute_answer_confidence(scores: Tensor, targets: Tensor, counted: Tensor) -> Tensor:
-    """The mean probability of the true answer over the questions that are counted: of irrelevant pairs, what SSL shrinks."""
+    """The mean probability of the true answer, over the questions that are counted: what SSL shrinks."""
     given = scores.float().softmax(-1).gather(1, targets.clamp(min=0)[:, None])[:, 0]
     return _average(given, torch.where(counted, targets, UNSEEN))
 

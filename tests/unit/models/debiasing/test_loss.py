@@ -7,7 +7,7 @@ import pytest
 from lazy import lazy
 
 torch = lazy("torch")
-losses = lazy("shiftscope.models.debiasing.losses")
+losses = lazy("shiftscope.models.debiasing.loss")
 
 SCORES = [[2.0, 0.5, -1.0], [0.0, 1.0, 0.3], [1.0, 1.0, 1.0]]
 TARGETS = [0, 2, -1]  # the last is outside the vocabulary: it teaches nothing
