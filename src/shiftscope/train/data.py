@@ -211,11 +211,7 @@ def gather_split(
     Several processes make a part each, and then all of them have everything.
     """
     if isinstance(data, QuestionFilesData):
-        if _want(stages, IMAGES):
-            raise UserError(
-                f"{data.name} has no pictures, and this model looks at them; train a model that reads the question "
-                "alone, such as MODEL+language"
-            )
+        refuse_blind(data, stages)
         return SplitData(None, (), _collect(stages, *data.read(split)))
     if not isinstance(data, SuiteTrainingData):
         return _read_stored(data, split, stages, device, workers, group, tell)
@@ -224,6 +220,15 @@ def gather_split(
     where: dict[str, Any] = {"index": group.index, "of": group.of, "grounding": _want(stages, GROUNDING)}
     source = replace(data.source(split, asked), **where, **how)
     return _make_split(source, data.count(split), stages, split != TRAIN, device, workers, group, tell)
+
+
+def refuse_blind(data: TrainingData, stages: Stages) -> None:
+    """Refuse to train on questions without pictures what looks at these."""
+    if isinstance(data, QuestionFilesData) and _want(stages, IMAGES):
+        raise UserError(
+            f"{data.name} has no pictures, and this model looks at them; train one that reads the question alone "
+            "(MODEL+language), or name a file of region features with --set features=FILE"
+        )
 
 
 def _want(stages: Stages, *kinds: str) -> bool:

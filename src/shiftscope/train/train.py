@@ -32,7 +32,7 @@ from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_we
 from ..url_path import refuse_url
 from .accelerator import make_accelerator, name_device
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
-from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
+from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data, refuse_blind
 from .epochs import finish_epochs, list_epochs, write_epoch
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
 from .process_group import ProcessGroup
@@ -156,6 +156,7 @@ def train_on(
 ) -> TrainedFolder:
     """The same on data that are open already, and on splits where these were gathered before."""
     refuse_url(out, "a training")
+    refuse_blind(data, spec.stages)
     other = spec.trainable.folder.read(spec.other) if spec.other else None
     if other is not None and other.schema != data.schema:
         raise UserError(f"{spec.other} was trained on {other.schema.name}, and {spec.data} is {data.schema.name}")

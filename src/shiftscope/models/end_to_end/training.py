@@ -280,11 +280,12 @@ class AnswerTraining(Trainable):
         """A setting changes all stages that have it; the last, which answers, has them all."""
         *before, last = (stage for stage in self.stages if isinstance(stage, AnswerStage))
         last = last.configure(settings)
+        known = [{name: value for name, value in settings.items() if name in one.list_settings()} for one in before]
+        before = [one.configure(some) for one, some in zip(before, known, strict=True)]
         if before and last.objective is not None:
-            known = {name: value for name, value in settings.items() if name in before[0].list_settings()}
-            last.objective = last.objective.replace_branch(before[0].configure(known))
+            last.objective = last.objective.replace_branch(before[0])
         made = copy.copy(self)
-        made.stages = type(self)(last).stages
+        made.stages = (*before, last)
         return made
 
 

@@ -40,6 +40,9 @@ class LxmertStage(AnswerStage):
     recipe = TrainRecipe(epochs=24, batch=512, lr=3e-4, weight_decay=0.01, warmup=0.1, clip=1.0)
     pretrained = ""  # a folder or name of an LXMERT of transformers, to begin from
 
+    def list_settings(self) -> list[str]:
+        return [*super().list_settings(), PRETRAINED]
+
     def configure(self, settings: Mapping[str, str]) -> Self:
         from ..end_to_end.image_features import HUB, SCRATCH
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_a_trained_folder_answers_as_it_was_measured(name, folder, splits):
     made = build_model(f"{name}:{folder / name}", ModelSetting(schema=WORLD.schema))
     questions = splits.val.supervision["answerer"]
     words, at = questions.texts.vocabulary, questions.texts.at
-    texts = [" ".join(words[w] for w in questions.texts.codes[a:b]) for a, b in zip(at, at[1:], strict=False)]
+    texts = [" ".join(words[w] for w in questions.texts.codes[a:b]) for a, b in pairwise(at)]
     prompts = [
         Prompt(Question(str(k), text, ("a",)), pictures=(Picture(block=splits.val.pixels, row=int(image)),))
         for k, (text, image) in enumerate(zip(texts, questions.images, strict=True))
@@ -94,8 +95,10 @@ def test_epochs_can_be_removed_and_are_then_missed(folder, splits, tmp_path):
 
 def write_vqa(folder):
     """Questions whose answer is in the image's features alone: of even images it is yes."""
+    answers = ["no" if k % 2 else "yes" for k in range(64)]
     questions = [
-        Question(str(k), "is it even", (str(k % 4),), answer="no" if k % 2 else "yes", kind="is it") for k in range(64)
+        Question(str(k), "is it even", (str(k % 4),), answer=answer, answers=(answer,) * 10, kind="is it")
+        for k, answer in enumerate(answers)
     ]
     for name in ("train", "val"):
         vqa.write_questions(folder / f"{name}_questions.json", questions)
