@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 class IrrelevantPairs(Objective):
     name = "ssl"
-    # The weight, and the share of the training after which pairs are used: 12 of 30 epochs in the authors' code.
-    settings: Mapping[str, float] = MappingProxyType({"weight": 3.0, "begin": 0.4})
+    # The weight beside a cross entropy, and the share of the training after which pairs are used (12 of 30 epochs):
+    # both as in the authors' code.
+    settings: Mapping[str, float] = MappingProxyType({"weight": 1.2, "begin": 0.4})
 
     def make_examples(
         self, examples: AnswerExamples, supervision: Mapping[str, Any], name: str, config: AnswererConfig
