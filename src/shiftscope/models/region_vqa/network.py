@@ -6,8 +6,11 @@ finds, the 36 regions of a bottom-up file, or labels and boxes. A table has a ro
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -83,8 +86,15 @@ def find_region_table(parser: SceneParser, origin: str, pixels: Tensor, device: 
 
 
 def load_region_table(about: Mapping[str, Any], images: Sequence[str], device: str) -> RegionTable:
-    """The regions of images as a file has them."""
-    found = read_regions(about, images)
+    """The regions of images as a file has them; what was read last is held, as models trained in turn share it."""
+    path = Path(about["file"])
+    changed = path.stat().st_mtime_ns if path.exists() else 0
+    return _load_table(json.dumps(dict(about), sort_keys=True), changed, tuple(images), device)
+
+
+@lru_cache(maxsize=2)
+def _load_table(about: str, changed: int, images: tuple[str, ...], device: str) -> RegionTable:
+    found = read_regions(json.loads(about), images)
     arrays = (found.features, found.corners, found.exists)
     return RegionTable((RegionGroup(*(torch.from_numpy(array).to(device) for array in arrays)),))
 
