@@ -1,4 +1,4 @@
-"""LMH (Clark et al., 2019): answer frequencies of the question's type are mixed in while learning, then left out."""
+"""LMH (Clark et al., 2019): answer frequencies of question types are mixed in while learning, then left out."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class RegionLookup:
         return self._table.take(torch.tensor([self._place[normalise_id(name)] for name in images], device=device))
 
 
-class RegionEncoder(nn.Module):
+class RegionProjection(nn.Module):
     """Brings each group's features to one width, and says where each region lies and whether there is one."""
 
     def __init__(self, features: Mapping[str, Any], width: int) -> None:
@@ -132,7 +132,7 @@ class RegionEncoder(nn.Module):
         numbers = list_feature_sizes(features)
         self.looks = nn.ModuleList(nn.Sequential(nn.Linear(n, width), nn.LayerNorm(width)) for n in numbers)
 
-    def train(self, mode: bool = True) -> RegionEncoder:
+    def train(self, mode: bool = True) -> RegionProjection:
         """The scene parser keeps its statistics."""
         super().train(mode)
         if self.parser is not None:
@@ -173,7 +173,7 @@ class RegionAnswerer(Answerer):
         nn.Module.__init__(self)
         self.config = config
         hidden, self.seen = self.size("hidden"), self.size("visual") + PLACE
-        self.features = RegionEncoder(config.features, self.size("visual"))
+        self.features = RegionProjection(config.features, self.size("visual"))
         self.question = QuestionEncoder(config.tokens, self.size("words"), hidden, nn.GRU)
         self.question_size = hidden
 
