@@ -9,6 +9,7 @@ from ..end_to_end.training import AnswerStage
 
 
 class CnnLstmStage(AnswerStage):
+    debiasable = True
     sizes = MappingProxyType(
         {"words": 256, "hidden": 512, "image": 512, "answers": 1024, "dropout": 0.2, "word_dropout": 0.05}
     )

@@ -42,10 +42,19 @@ class AnsweringModel:
     """Answers questions about images by a trained network, in batches."""
 
     def __init__(
-        self, trained: TrainedAnswerer, module: Any, device: str, sees: bool, takes_actions: bool = False
+        self,
+        trained: TrainedAnswerer,
+        module: Any,
+        device: str,
+        sees: bool,
+        takes_actions: bool = False,
+        score: Callable[[Any, Any], Any] | None = None,
+        lookup: Callable[[Sequence[str], str], Any] | None = None,
     ) -> None:
         gpu = device.startswith("cuda")
         self.trained, self.module, self.device, self.takes_actions = trained, module, device, takes_actions
+        self.score = score or (lambda network, batch: network(batch))  # [question, answer]
+        self.lookup = lookup  # what there is to see of images by their names, instead of pictures
         self.config: AnswererConfig = module.config
         self.reads = frozenset((TEXT, IMAGES)) if sees else frozenset((TEXT,))
         self.batch = GPU_QUESTIONS if gpu else CPU_QUESTIONS
@@ -66,6 +75,8 @@ class AnsweringModel:
             return "an action is told, and this model sees only what is shown"
         if IMAGES in self.reads and len(prompt.pictures) != 1:
             return f"{len(prompt.pictures)} images; this model looks at one" if prompt.pictures else "no image"
+        if self.lookup is not None and len(prompt.question.scenes) != 1:
+            return f"{len(prompt.question.scenes)} images; this model looks at one"
         return ""
 
     def predict_columns(self, batch: Sequence[Prompt]) -> AnswerColumns:
@@ -99,13 +110,19 @@ class AnsweringModel:
 
         from .network import AnswerBatch
 
-        order = {p.pictures[0].id: p.pictures[0] for p in prompts} if IMAGES in self.reads else {}
-        if not order:
-            return self.module(AnswerBatch(words, lengths))
+        if self.lookup is not None:
+            names = [p.question.scenes[0] for p in prompts]
+            order: Mapping[str, Any] = dict.fromkeys(names)
+            images = self.lookup(list(order), self.device)
+        elif IMAGES in self.reads:
+            names = [p.pictures[0].id for p in prompts]
+            order = {p.pictures[0].id: p.pictures[0] for p in prompts}
+            images = self._see(order)
+        else:
+            return self.score(self.module, AnswerBatch(words, lengths))
         place = {name: k for k, name in enumerate(order)}
-        rows = [place[p.pictures[0].id] for p in prompts]
-        most = max(Counter(rows).values())
-        return self.module(AnswerBatch(words, lengths, self._see(order), torch.tensor(rows, device=self.device), most))
+        rows, most = torch.tensor([place[name] for name in names], device=self.device), max(Counter(names).values())
+        return self.score(self.module, AnswerBatch(words, lengths, images, rows, most))
 
     def _see(self, pictures: Mapping[str, Picture]) -> Any:
         """What the network computes once per image."""
@@ -136,7 +153,7 @@ class AnswererEntry:
     def traits(self) -> ModelTraits:
         training = AnswerTraining(self.stage)
         training.folder = self.folder
-        sees = IMAGES in self.stage.supervision
+        sees = self.stage.sees
         return ModelTraits(
             target=f"{self.name}:FOLDER",
             reads=frozenset((TEXT, IMAGES)) if sees else frozenset((TEXT,)),
@@ -154,5 +171,7 @@ class AnswererEntry:
         """The trained model in a folder, on the device of the options or the best."""
         trained = self.folder.find(self.name, target, setting.schema)
         device = trained.choose_device(setting.options.device)
-        module = load_stage(trained, self.stage, device)
-        return AnsweringModel(trained, module, device, IMAGES in self.stage.supervision, self.stage.takes_actions)
+        module, stage = load_stage(trained, self.stage, device), self.stage
+        lookup = stage.find_lookup(module.config)
+        sees = stage.sees and lookup is None
+        return AnsweringModel(trained, module, device, sees, stage.takes_actions, stage.logits, lookup)

@@ -26,6 +26,9 @@ class PretrainedStage(AnswerStage):
     before_word = ""  # what stands before a word where its tokenizer reads one
     first_place = (0, 0)  # the first position of a text, theirs and ours; theirs is counted from its padding token
 
+    def list_settings(self) -> list[str]:
+        return [*super().list_settings(), PRETRAINED]
+
     def configure(self, settings: Mapping[str, str]) -> Self:
         made = super().configure({k: v for k, v in settings.items() if k != PRETRAINED})
         if PRETRAINED in settings:

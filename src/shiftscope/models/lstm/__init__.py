@@ -12,6 +12,7 @@ from ..end_to_end.training import NOTHING, AnswerStage
 class LstmStage(AnswerStage):
     supervision = frozenset((ANSWERS,))
     backbone = NOTHING
+    debiasable = True
     sizes = MappingProxyType({"words": 256, "hidden": 512, "answers": 512, "dropout": 0.2, "word_dropout": 0.05})
 
     def build_network(self, config: AnswererConfig) -> Any:

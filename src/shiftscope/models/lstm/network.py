@@ -1,8 +1,8 @@
 """The question's last state, and a head over answers."""
 
-from torch import Tensor, nn
+from torch import nn
 
-from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, QuestionEncoder
+from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, AnswerStates, QuestionEncoder
 from ..end_to_end.questions import AnswererConfig
 
 
@@ -12,7 +12,8 @@ class LstmAnswerer(Answerer):
         hidden, dropouts = self.size("hidden"), (self.share("word_dropout"), self.share("dropout"))
         self.question = QuestionEncoder(config.tokens, self.size("words"), hidden, nn.LSTM, dropouts[0])
         self.answer = AnswerHead(hidden, self.size("answers"), len(config.answers), dropouts[1])
+        self.joint_size, self.question_size = self.size("answers"), hidden
 
-    def forward(self, batch: AnswerBatch) -> Tensor:
-        found: Tensor = self.answer(self.question(batch.words, batch.lengths))
-        return found
+    def read_states(self, batch: AnswerBatch) -> AnswerStates:
+        question = self.question(batch.words, batch.lengths)
+        return self.answer.read_states(question, question)

@@ -31,6 +31,7 @@ class LxmertStage(PretrainedStage):
 
     takes_actions = True
     sizes: Mapping[str, float] = SIZES
+    debiasable = works_blind = True
     captured = False  # the number of images of a batch differs
     recipe = TrainRecipe(epochs=24, batch=512, lr=3e-4, weight_decay=0.01, warmup=0.1, clip=1.0)
     architecture, title = "lxmert", "LXMERT"
@@ -53,14 +54,16 @@ class LxmertStage(PretrainedStage):
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
         from ..end_to_end.image_features import load_scene_parser
 
-        module.features.load_state_dict(load_scene_parser(config.features, self.backbone).state_dict())
+        if module.features is not None:
+            module.features.load_state_dict(load_scene_parser(config.features, self.backbone).state_dict())
         super().load_pretrained(module, config)
 
-    def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> RegionQuestions:
+    def make_questions(self, data: SplitData, config: AnswererConfig, device: str) -> AnswerExamples:
         from ..end_to_end.image_features import load_scene_parser
         from ..nsvqa.scene_parser.regions import find_all_regions
 
-        assert data.pixels is not None
+        if data.pixels is None or not self.sees:
+            return super().make_questions(data, config, device)
         regions = find_all_regions(load_scene_parser(config.features, self.backbone), data.pixels, device)
         return RegionQuestions(data.supervision[self.name], config, regions, device)
 
