@@ -117,6 +117,7 @@ class OutcomeQuestioner:
             row[0] = _limit_adjectives(family)
             row[1 : 1 + len(family.template.params)] = [p.attribute not in SAID_ANYWAY for p in family.template.params]
         self._choices = _list_word_choices(self.lowered)
+        self._arrays = self.lowered.list_arrays()
         self._first_answers = [FIRST_TERM if e.op == "query" else 0 if "count" in (e.op, e.tail) else NO for e in ends]
         self._numbers = np.array(self._first_answers)
 
@@ -157,7 +158,7 @@ class OutcomeQuestioner:
                 *(wish.persistence, MOST_COUNTED, wish.whole, len(IN_PLANE), wish.defined),
             ),
             np.array(seeds, np.uint64),
-            low.list_arrays(),
+            self._arrays,
             layout,
             (words.offers, words.covers, words.value),
             *(np.array(jobs, np.int64), looks, told, self._choices, self._slot_of, self._numbers, self._most_said),
