@@ -354,7 +354,11 @@ class TemplateProgramBuilder:
         nodes: list[Node] = []
         last: list[int] = []
         for left, right, pieces in self._plan:
-            read = (last[left], last[right]) if right >= 0 else (last[left],) if left >= 0 else ()
+            read: tuple[int, ...] = ()
+            if right >= 0:
+                read = (last[left], last[right])
+            elif left >= 0:
+                read = (last[left],)
             for slot, ways, _ in pieces:
                 code = values[slot] if slot >= 0 else 0
                 if code >= 0:
@@ -369,7 +373,11 @@ class TemplateProgramBuilder:
         outcome = (len(action) - 1,)
         last: list[int] = []
         for left, right, pieces in self._plan:
-            read = (last[left], last[right]) if right >= 0 else (last[left],) if left >= 0 else ()
+            read: tuple[int, ...] = ()
+            if right >= 0:
+                read = (last[left], last[right])
+            elif left >= 0:
+                read = (last[left],)
             for slot, ways, is_scene in pieces:
                 code = values[slot] if slot >= 0 else 0
                 if is_scene:
