@@ -242,18 +242,21 @@ def _list_sources(function: Any) -> tuple[str, ...]:
 
 
 def _digest_kernel(function: Any) -> str:
-    """Of all that a kernel's machine code depends on, wherever it is kept: files, and values from other files."""
+    """Of all that a kernel's machine code depends on, wherever it is kept: files, code, and values from other files."""
     texts = (_digest_sources(_list_sources(function)), *_list_constants(function))
     return sha256("\n".join(texts).encode()).hexdigest()
 
 
 def _list_constants(function: Any) -> list[str]:
-    """The values that a kernel, and those it calls, take from outside: Numba makes them part of the machine code."""
+    """The values that a kernel, and those it calls, take from outside: Numba makes them part of the machine code.
+
+    With them comes the code that they are in, since a file may have been edited after Python read it.
+    """
     found: set[str] = set()
     todo, seen = [function], {function}
     while todo:
         one = todo.pop()
-        for name, value in (*_find_names(one), *enumerate(one.__defaults__ or ())):
+        for name, value in (("code", one.__code__), *_find_names(one), *enumerate(one.__defaults__ or ())):
             if isinstance(value, Kernel):
                 todo += {value.function} - seen
                 seen.add(value.function)
@@ -280,8 +283,11 @@ def _describe_value(value: Any) -> str:
     """The same in every process, and another for another value or type."""
     if isinstance(value, np.ndarray | np.generic):
         return f"{value.dtype} {np.shape(value)} {sha256(value.tobytes()).hexdigest()}"
-    if isinstance(value, tuple | list):
-        return f"{type(value).__name__} ({', '.join([_describe_value(each) for each in value])})"
+    if isinstance(value, CodeType):
+        return f"{value.co_code.hex()} {value.co_names} {_describe_value(value.co_consts)}"
+    if isinstance(value, tuple | list | frozenset):
+        each = [_describe_value(one) for one in value]
+        return f"{type(value).__name__} ({', '.join(sorted(each) if isinstance(value, frozenset) else each)})"
     return f"{type(value).__name__} {value!r}"
 
 

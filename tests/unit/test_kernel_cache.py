@@ -124,6 +124,15 @@ def test_a_kernel_notices_constants_of_other_files(load_with):
     assert (again(0), count_uses(again)) == (10, (1, 0))
 
 
+def test_a_file_that_is_edited_before_its_kernels_are_compiled_spoils_nothing(load, tmp_path):
+    edited = SOURCE.replace("2 * x", "3 * x")
+    early = load(SOURCE)
+    (tmp_path / "kernels_for_test.py").write_text(edited)
+    assert early.quadruple(1) == 4
+    late = load(edited)
+    assert (late.quadruple(1), count_uses(late.quadruple)) == (9, (0, 1))
+
+
 def test_constants_are_noticed_in_a_folder_that_the_user_names(load_with, tmp_path, monkeypatch):
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "named"))
     for constants, uses in ((OTHER, (0, 1)), (OTHER.replace("1,", "11,"), (0, 1)), (OTHER, (1, 0))):
