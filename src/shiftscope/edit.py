@@ -5,7 +5,7 @@ A place that the words leave open ("to the left of") is found by a fixed search,
 scenes; give `position` to choose the place yourself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ RADIUS = {"large": 0.7, "small": 0.35}  # CLEVR's solids; other objects rest at 
 CLEARANCE = 0.25  # between two solids, as CLEVR places them
 AREA = 3.0  # objects stand within ±3 units of the origin
 STEP = 0.1  # the grid on which a free place is looked for
+Rows = tuple[int, ...]  # of a relation
 OCCUPIED = "something already rests on that object"
 
 
@@ -40,9 +41,8 @@ class AddObject:
         if _has_geometry(scene):
             position = self.position or _find_place(scene, _radius(thing), self.relation, self.anchor)
             thing = replace(thing, position=position, rotation=thing.rotation or 0.0)
-        grown = [Relation(r.name, (*r.rows, 0)) for r in scene.relations]
-        pairs = [(self.relation, len(scene.objects), self.anchor)] if self.anchor is not None else []
-        return _rebuild_scene(scene, (*scene.objects, thing), grown, pairs)
+        stated = (self.relation, len(scene.objects), self.anchor) if self.anchor is not None else None
+        return _rebuild_scene(scene, (*scene.objects, thing), lambda rows: (*rows, 0), stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class RemoveObjects:
             raise ImpossibleEdit("an object that carries another cannot be removed alone")
         kept = [i for i in range(len(scene.objects)) if not gone >> i & 1]
         new_index = {old: new for new, old in enumerate(kept)}
-        relations = [
-            Relation(r.name, tuple(mask_of(new_index[j] for j in mask_members(r.rows[i] & ~gone)) for i in kept))
-            for r in scene.relations
-        ]
-        return _rebuild_scene(scene, tuple(scene.objects[i] for i in kept), relations)
+
+        def renumber(rows: Rows) -> Rows:
+            return tuple([mask_of([new_index[j] for j in mask_members(rows[i] & ~gone)]) for i in kept])
+
+        return _rebuild_scene(scene, tuple([scene.objects[i] for i in kept]), renumber)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class ChangeAttributes:
         resized = "size" in dict(self.changes)
         if resized and any(_list_loads(scene)[i] for i in self.objects):
             raise ImpossibleEdit("an object that carries another cannot change its size")
-        objects = tuple(self._change(o) if i in self.objects else o for i, o in enumerate(scene.objects))
+        objects = tuple([self._change(o) if i in self.objects else o for i, o in enumerate(scene.objects)])
         if not resized:  # all stand where they stood
             return replace(scene, objects=objects)
-        return _rebuild_scene(scene, objects, list(scene.relations))
+        return _rebuild_scene(scene, objects, lambda rows: rows)
 
     def _change(self, thing: Object) -> Object:
         """The object with one value of each attribute; a solid that changes size stays on the ground."""
@@ -111,17 +111,16 @@ class MoveObject:
             raise ImpossibleEdit(OCCUPIED)
         thing = replace(scene.objects[mover], pixel=None, box=None)
         if _has_geometry(scene):
-            others = replace(scene, objects=tuple(o for i, o in enumerate(scene.objects) if i != mover))
+            others = replace(scene, objects=(*scene.objects[:mover], *scene.objects[mover + 1 :]))
             anchor = self.anchor - (self.anchor > mover)
             position = self.position or _find_place(others, _radius(thing), self.relation, anchor)
             thing = replace(thing, position=position)
-        objects = tuple(thing if i == mover else o for i, o in enumerate(scene.objects))
-        others_stay = ~(1 << mover)
-        relations = [
-            Relation(r.name, tuple([0 if i == mover else row & others_stay for i, row in enumerate(r.rows)]))
-            for r in scene.relations
-        ]
-        return _rebuild_scene(scene, objects, relations, [(self.relation, mover, self.anchor)])
+        objects = (*scene.objects[:mover], thing, *scene.objects[mover + 1 :])
+
+        def detach(rows: Rows) -> Rows:
+            return tuple([0 if i == mover else row & ~(1 << mover) for i, row in enumerate(rows)])
+
+        return _rebuild_scene(scene, objects, detach, (self.relation, mover, self.anchor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +144,11 @@ class SwapObjects:
                 thing, there = scene.objects[i], scene.objects[j].position
                 assert thing.position is not None and there is not None
                 things[i] = replace(thing, position=(*there[:2], thing.position[2]), pixel=None, box=None)
-        relations = [
-            Relation(r.name, tuple(mask_of(order[j] for j in mask_members(r.rows[i])) for i in order))
-            for r in scene.relations
-        ]
-        return _rebuild_scene(scene, tuple(things), relations)
+
+        def exchange(rows: Rows) -> Rows:
+            return tuple([mask_of([order[j] for j in mask_members(rows[i])]) for i in order])
+
+        return _rebuild_scene(scene, tuple(things), exchange)
 
 
 Edit = AddObject | RemoveObjects | ChangeAttributes | MoveObject | SwapObjects
@@ -161,22 +160,24 @@ def _list_loads(scene: Scene) -> tuple[int, ...]:
 
 
 def _rebuild_scene(
-    scene: Scene, objects: tuple[Object, ...], relations: list[Relation], stated: Sequence[tuple[str, int, int]] = ()
+    scene: Scene, objects: tuple[Object, ...], edit: Callable[[Rows], Rows], stated: tuple[str, int, int] | None = None
 ) -> Scene:
-    """The edited scene: derived relations anew, annotated ones with what the edit states added."""
+    """The edited scene: derived relations anew, annotated ones edited, and what the edit states added."""
+    directions = dict(scene.directions)
+    anew: dict[str, Rows] = {}
     if _has_geometry(scene):
-        positions = [o.position for o in objects]
-        directions = dict(scene.directions)
-        derived = [r.name for r in relations if r.name in directions]
-        anew = dict(zip(derived, derive_relations(positions, [directions[n] for n in derived]), strict=True))
-        relations = [Relation(r.name, anew[r.name]) if r.name in anew else r for r in relations]
-        stated = [pair for pair in stated if pair[0] not in directions]
-    for name, subject, target in stated:
-        rows = next((r.rows for r in relations if r.name == name), (0,) * len(objects))
-        rows = tuple(row | (1 << subject if i == target else 0) for i, row in enumerate(rows))
-        relations = [r for r in relations if r.name != name] + [Relation(name, rows)]
-    relations = [r for r in relations if r.name in dict(scene.directions) or any(r.rows)]
-    return replace(scene, objects=objects, relations=tuple(relations))
+        derived = [r.name for r in scene.relations if r.name in directions]
+        rows = derive_relations([o.position for o in objects], [directions[name] for name in derived])
+        anew = dict(zip(derived, rows, strict=True))
+        stated = stated if stated and stated[0] not in directions else None
+    relations = [Relation(r.name, anew[r.name] if r.name in anew else edit(r.rows)) for r in scene.relations]
+    if stated:
+        name, subject, target = stated
+        before = next((r.rows for r in relations if r.name == name), (0,) * len(objects))
+        after = tuple([row | (1 << subject if i == target else 0) for i, row in enumerate(before)])
+        relations = [*(r for r in relations if r.name != name), Relation(name, after)]
+    kept = [r for r in relations if r.name in directions or any(r.rows)]
+    return replace(scene, objects=objects, relations=tuple(kept))
 
 
 def _has_geometry(scene: Scene) -> bool:

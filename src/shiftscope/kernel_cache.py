@@ -1,4 +1,6 @@
-"""Where compiled kernels are kept: in the user's folder for caches, by the content of the files they are made from.
+"""Where compiled kernels are kept: in the user's folder for caches, by what they are made from.
+
+That is the content of their files, and the values of the constants that they take from any other.
 
 Numba keeps them beside the source files, and imports all that it needs to compile before it loads one. What is kept
 here outlives an upgrade, a new clone and a new environment, and is loaded without what only compiling needs
@@ -8,12 +10,13 @@ here outlives an upgrade, a new clone and a new environment, and is loaded witho
 import fcntl
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
+from types import CodeType, ModuleType
 from typing import IO, Any
 
 import numba
@@ -77,11 +80,11 @@ class KernelLocator(caching.UserWideCacheLocator):  # type: ignore[misc]
 
     def __init__(self, function: Any, file: str) -> None:
         self._py_file, self._lineno = file, function.__code__.co_firstlineno
-        self._sources = _list_sources(file, function.__globals__)
-        self._cache_path = str(FOLDER / self.get_source_stamp()[:20])
+        self._stamp = _digest_sources(_list_sources(function))
+        self._cache_path = str(FOLDER / self._stamp[:20])
 
     def get_source_stamp(self) -> str:
-        return _digest_sources(self._sources)
+        return self._stamp
 
 
 class KeptLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -140,6 +143,13 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
     _impl_class = KernelCacheFiles
     _lock: IO[bytes] | None = None
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._made_from = _digest_kernel(function)
+
+    def _index_key(self, sig: Any, target: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(sig, target), self._made_from)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The version for these types; None where it must be compiled, which this process alone may do."""
@@ -217,8 +227,9 @@ def _name_runtime() -> None:
 SHARED = str(Path(__file__).with_name("kernels.py"))  # whose kernels any file may call
 
 
-def _list_sources(file: str, names: Mapping[str, Any]) -> tuple[str, ...]:
-    """The file, and those of the kernels that it takes from others, which take some from others in turn."""
+def _list_sources(function: Any) -> tuple[str, ...]:
+    """A kernel's file, and those of the kernels that it takes from others, which take some from others in turn."""
+    file, names = function.__code__.co_filename, function.__globals__
     found = {SHARED: names, file: names}
     todo = [names]
     while todo:
@@ -228,6 +239,56 @@ def _list_sources(file: str, names: Mapping[str, Any]) -> tuple[str, ...]:
                 found[source] = own
                 todo.append(own)
     return (SHARED, file, *sorted(found.keys() - {SHARED, file}))
+
+
+def _digest_kernel(function: Any) -> str:
+    """Of all that a kernel's machine code depends on, wherever it is kept: files, code, and values from other files."""
+    texts = (_digest_sources(_list_sources(function)), *_list_constants(function))
+    return sha256("\n".join(texts).encode()).hexdigest()
+
+
+def _list_constants(function: Any) -> list[str]:
+    """The values that a kernel, and those it calls, take from outside: Numba makes them part of the machine code.
+
+    With them comes the code that they are in, since a file may have been edited after Python read it.
+    """
+    found: set[str] = set()
+    todo, seen = [function], {function}
+    while todo:
+        one = todo.pop()
+        for name, value in (("code", one.__code__), *_find_names(one), *enumerate(one.__defaults__ or ())):
+            if isinstance(value, Kernel):
+                todo += {value.function} - seen
+                seen.add(value.function)
+            elif not callable(value):
+                found.add(f"{one.__module__} {one.__qualname__} {name}: {_describe_value(value)}")
+    return sorted(found)
+
+
+def _find_names(function: Any) -> Iterator[tuple[str, Any]]:
+    """The globals that a function names, and what it may name of a module; a name that is none has no value there."""
+    codes = [function.__code__]
+    for code in codes:
+        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    names = {name for code in codes for name in code.co_names}
+    for name in names & function.__globals__.keys():
+        value = function.__globals__[name]
+        if isinstance(value, ModuleType):
+            yield from ((f"{name}.{part}", vars(value)[part]) for part in names & vars(value).keys())
+        else:
+            yield name, value
+
+
+def _describe_value(value: Any) -> str:
+    """The same in every process, and another for another value or type."""
+    if isinstance(value, np.ndarray | np.generic):
+        return f"{value.dtype} {np.shape(value)} {sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, CodeType):
+        return f"{value.co_code.hex()} {value.co_names} {_describe_value(value.co_consts)}"
+    if isinstance(value, tuple | list | frozenset):
+        each = [_describe_value(one) for one in value]
+        return f"{type(value).__name__} ({', '.join(sorted(each) if isinstance(value, frozenset) else each)})"
+    return f"{type(value).__name__} {value!r}"
 
 
 @cache

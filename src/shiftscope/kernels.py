@@ -1,8 +1,8 @@
 """Compiled kernels: exact, where a scene or an answer is decided, and fast, where it is only painted.
 
 All release the GIL, use one thread and are cached on disk (`kernel_cache.py`); scenes run side by side, never pixels.
-The cache notices changes of a kernel's own file, of this one, and of the files of kernels that it imports. It does not
-notice a constant that another file defines: whoever changes one that kernels use touches their file too.
+The cache notices changes of a kernel's own file, of this one, of the files of kernels that it imports, and of the
+constants that it or these take from any file.
 """
 
 from collections.abc import Callable

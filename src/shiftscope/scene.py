@@ -178,7 +178,9 @@ def derive_relations(positions: list[Vector | None], directions: list[Vector]) -
         raise UserError("relations cannot be derived: an object has no position")
     known = [p for p in positions if p is not None]
     offsets = [
-        (i, j, q[0] - p[0], q[1] - p[1], q[2] - p[2]) for i, p in enumerate(known) for j, q in enumerate(known[:i])
+        (i, j, 1 << i, 1 << j, q[0] - p[0], q[1] - p[1], q[2] - p[2])
+        for i, p in enumerate(known)
+        for j, q in enumerate(known[:i])
     ]
     rows: dict[Vector, list[int]] = {}
     for dx, dy, dz in directions:
@@ -187,14 +189,14 @@ def derive_relations(positions: list[Vector | None], directions: list[Vector]) -
         # From j to i, and along the opposite direction, it is the same turned round, to the last bit.
         found = rows[dx, dy, dz] = [0] * len(known)
         other = rows[-dx, -dy, -dz] = [0] * len(known)
-        for i, j, x, y, z in offsets:
+        for i, j, one, two, x, y, z in offsets:
             along = x * dx + y * dy + z * dz
             if along > RELATION_MARGIN:
-                found[i] |= 1 << j
-                other[j] |= 1 << i
+                found[i] |= two
+                other[j] |= one
             elif along < -RELATION_MARGIN:
-                found[j] |= 1 << i
-                other[i] |= 1 << j
+                found[j] |= one
+                other[i] |= two
     return [tuple(rows[dx, dy, dz]) for dx, dy, dz in directions]
 
 

@@ -84,6 +84,62 @@ def test_a_kernel_notices_changes_of_kernels_in_other_files(load, tmp_path, monk
         assert (kernel(1), count_uses(kernel)) == (made, (0, 1))
 
 
+CONSTANTS = """
+import other_constants
+from other_constants import FIRST, TABLE
+from shiftscope.kernels import exact
+
+@exact
+def add_all(x, last=other_constants.LAST):
+    return x + FIRST + other_constants.SECOND + TABLE[1] + last
+
+@exact
+def add(x):
+    return add_all(x)
+"""
+OTHER = "import numpy as np\nFIRST, SECOND, TABLE, LAST = 1, 2, np.array([0, 3]), 4"
+
+
+@pytest.fixture
+def load_with(load, tmp_path, monkeypatch):
+    """The kernel of CONSTANTS with these constants in another file."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def load_with(constants):
+        (tmp_path / "other_constants.py").write_text(constants)
+        monkeypatch.delitem(sys.modules, "other_constants", raising=False)
+        importlib.invalidate_caches()
+        return load(CONSTANTS).add
+
+    return load_with
+
+
+def test_a_kernel_notices_constants_of_other_files(load_with):
+    assert load_with(OTHER)(0) == 10
+    for old, new, total in (("1,", "11,", 20), ("2,", "12,", 20), ("3]", "13]", 20), ("4", "4.0", 10.0)):
+        kernel = load_with(OTHER.replace(old, new))
+        assert (repr(kernel(0)), count_uses(kernel)) == (repr(total), (0, 1))
+    again = load_with(OTHER + "\nUNUSED = 5")
+    assert (again(0), count_uses(again)) == (10, (1, 0))
+
+
+def test_a_file_that_is_edited_before_its_kernels_are_compiled_spoils_nothing(load, tmp_path):
+    edited = SOURCE.replace("2 * x", "3 * x")
+    early = load(SOURCE)
+    (tmp_path / "kernels_for_test.py").write_text(edited)
+    assert early.quadruple(1) == 4
+    late = load(edited)
+    assert (late.quadruple(1), count_uses(late.quadruple)) == (9, (0, 1))
+
+
+def test_constants_are_noticed_in_a_folder_that_the_user_names(load_with, tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "named"))
+    for constants, uses in ((OTHER, (0, 1)), (OTHER.replace("1,", "11,"), (0, 1)), (OTHER, (1, 0))):
+        kernel = load_with(constants)
+        assert (kernel(0), count_uses(kernel)) == (20 if "11" in constants else 10, uses)
+
+
 def test_a_kernel_that_kernels_call_is_kept_too_and_python_calls_its_own(load, tmp_path):
     load(SOURCE).quadruple(3)
     for file in tmp_path.rglob("*.nbi"):

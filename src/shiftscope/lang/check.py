@@ -6,7 +6,7 @@ checked for each: that two compared values are of one attribute, that an edit's 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from ..edit import ON
@@ -15,7 +15,7 @@ from ..schema import Schema
 from .op import PART, PARTS, SCENE_TYPES, VALUE, Op, Type, all_ops, fits, get_op
 from .ops.attributes import COMPARATIVES
 from .ops.images import SIZE_TESTS
-from .program import Node, Program, ProgramError
+from .program import Node, Program, ProgramError, node
 
 WORDS = {  # params that take one of a few words, whatever the scene
     "role": ("subject", "object"),
@@ -83,18 +83,48 @@ def plan_program(program: Program) -> ProgramPlan:
         if len(_plans) < MAX_PLANS and len(nodes) <= LONGEST_KEPT:
             _plans[skeleton] = plan
     for at, left, right in plan.same_attribute:
-        a, b = (plan.types[i].of or nodes[i].params[0] for i in (left, right))
-        if a != b:
-            raise ProgramError(f"{_name_node(at, nodes[at])}: expected two values of one attribute, got {a} and {b}")
+        _check_same_attribute(nodes, at, plan.types[left], plan.types[right])
     for i in plan.constrained:
-        n = nodes[i]
-        for param, word in zip(get_op(n.op).params, n.params, strict=True):
-            options = WORDS.get(param)
-            if options and word not in options:
-                raise ProgramError(f"{_name_node(i, n)}: expected {' or '.join(options)} as {param}, got {word!r}")
-            if param == "number" and not (word.isascii() and word.isdigit() and len(word) < 10):
-                raise ProgramError(f"{_name_node(i, n)}: expected a whole number, got {word!r}")
+        _check_words(i, nodes[i])
     return plan
+
+
+def plan_after(program: Program, start: int) -> list[StepCall]:
+    """How to run the nodes from `start` on, which ask of the scene that those before them lead to.
+
+    Not by skeleton: few programs that begin with an action share one.
+    """
+    nodes = program.nodes
+    typed = _type_steps(nodes, [_type_scene()] * start)
+    for i in range(start, len(nodes)):
+        step = typed[i]
+        if step.plain:
+            continue
+        if not step.straight:
+            raise ProgramError(f"{_name_node(i, nodes[i])}: expected a question without edits and sub-programs")
+        if step.compares:
+            _check_same_attribute(nodes, i, *[typed[j].output for j in nodes[i].inputs])
+        if step.constrained:
+            _check_words(i, nodes[i])
+    return [step.call for step in typed[start:]]
+
+
+def _check_same_attribute(nodes: tuple[Node, ...], at: int, left: Type, right: Type) -> None:
+    """Refuse a node that compares values, of these types, that are not of one attribute."""
+    i, j = nodes[at].inputs
+    a, b = left.of or nodes[i].params[0], right.of or nodes[j].params[0]
+    if a != b:
+        raise ProgramError(f"{_name_node(at, nodes[at])}: expected two values of one attribute, got {a} and {b}")
+
+
+def _check_words(i: int, n: Node) -> None:
+    """Refuse words that are not of WORDS, or no numbers, where they must be."""
+    for param, word in zip(get_op(n.op).params, n.params, strict=True):
+        options = WORDS.get(param)
+        if options and word not in options:
+            raise ProgramError(f"{_name_node(i, n)}: expected {' or '.join(options)} as {param}, got {word!r}")
+        if param == "number" and not (word.isascii() and word.isdigit() and len(word) < 10):
+            raise ProgramError(f"{_name_node(i, n)}: expected a whole number, got {word!r}")
 
 
 _plans: dict[tuple[int, ...], ProgramPlan] = {}
@@ -103,27 +133,16 @@ LONGEST_KEPT = 64  # nodes of a program whose plan is kept; longer ones (rd+) ha
 
 
 def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
-    typed: list[TypedStep] = []
-    kinds: list[int] = []  # the numbers of the types
+    typed = _type_steps(nodes, [])
     same: list[tuple[int, int, int]] = []
     worded: list[int] = []
     straight, looks_at_parts = True, False
-    for i, n in enumerate(nodes):
-        key, inputs = n.shape, n.inputs
-        if len(inputs) == 1:
-            key = key << TYPE_BITS | kinds[inputs[0]]
-        else:
-            for j in inputs:
-                key = key << TYPE_BITS | kinds[j]
-        step = _typed_steps.get(key)
-        if step is None:
-            step = _typed_steps[key] = _type_step(f"node {i} ({n.op})", n, [typed[j].output for j in inputs])
-        typed.append(step)
-        kinds.append(step.number)
+    for i, step in enumerate(typed):
         if step.plain:
             continue
         if step.compares:
-            same.append((i, inputs[0], inputs[1]))
+            left, right = nodes[i].inputs
+            same.append((i, left, right))
         if step.constrained:
             worded.append(i)
         straight = straight and step.straight
@@ -137,6 +156,30 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
         straight,
         looks_at_parts,
     )
+
+
+def _type_steps(nodes: tuple[Node, ...], typed: "list[TypedStep]") -> "list[TypedStep]":
+    """The nodes typed; those given are those of the first."""
+    kinds = [step.number for step in typed]  # the numbers of the types
+    for i in range(len(typed), len(nodes)):
+        n = nodes[i]
+        key, inputs = n.shape, n.inputs
+        if len(inputs) == 1:
+            key = key << TYPE_BITS | kinds[inputs[0]]
+        else:
+            for j in inputs:
+                key = key << TYPE_BITS | kinds[j]
+        step = _typed_steps.get(key)
+        if step is None:
+            step = _typed_steps[key] = _type_step(f"node {i} ({n.op})", n, [typed[j].output for j in inputs])
+        typed.append(step)
+        kinds.append(step.number)
+    return typed
+
+
+@cache
+def _type_scene() -> "TypedStep":
+    return _type_steps((node("scene"),), [])[0]
 
 
 class TypedStep(NamedTuple):

@@ -32,15 +32,15 @@ class Things:
         self.schema = schema
         self.everything = (1 << len(pairs)) - 1
         self.open = not schema.closed
-        kinds = _map_kinds(schema, part)
         masks: dict[tuple[str, str], int] = {}
         bit = 1
         for attributes in pairs:
             for pair in attributes:
                 masks[pair] = masks.get(pair, 0) | bit
-                for wider in kinds.get(pair, ()):
-                    masks[wider] = masks.get(wider, 0) | bit
             bit <<= 1
+        if kinds := _map_kinds(schema, part):
+            for wider, mask in [(wider, mask) for pair, mask in masks.items() for wider in kinds.get(pair, ())]:
+                masks[wider] = masks.get(wider, 0) | mask
         self._masks = masks
 
     def mask(self, attribute: str, value: str) -> int:

@@ -6,17 +6,17 @@ paper, A.2) several found become the first, none found a missing object, and the
 missing object are 0, truths False.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...answer import spell
 from ...edit import Edit, ImpossibleEdit
 from ...scene import FREE, Object, Scene, mask_members
-from ..check import ProgramPlan, Scope, compute_scope, plan_program
+from ..check import ProgramPlan, Scope, StepCall, compute_scope, plan_after, plan_program
 from ..execution_world import ExecutionWorld
 from ..op import BOOL, GROUPS, IMAGES, OBJECT, OBJECTS, PART, PARTS, THING, IllFounded, Type
-from ..program import Program
+from ..program import Node, Program
 from ..text import format_call
 
 References = Literal["strict", "default"]
@@ -59,19 +59,26 @@ def execute(
         world = scenes if isinstance(scenes, ExecutionWorld) else ExecutionWorld(scenes)
     plan = plan_program(program)
     if plan.straight and references == "strict":
-        return _execute_straight(plan, program, world)
+        return _execute_straight(plan.calls, program.nodes, [], world)
     flat = (-1,) * len(program)
     scope = Scope(flat, flat, flat) if plan.straight else compute_scope(program)
     return _ProgramRun(plan, program, world, references == "strict", scope).run()
 
 
-def _execute_straight(plan: ProgramPlan, program: Program, world: ExecutionWorld) -> Execution:
+def execute_after(program: Program, start: int, world: ExecutionWorld) -> Execution:
+    """Run the nodes from `start` on, in the world that the action before them leads to."""
+    outcome = [world.objects.everything] * start
+    return _execute_straight(plan_after(program, start), program.nodes[start:], outcome, world)
+
+
+def _execute_straight(
+    calls: Sequence[StepCall], nodes: tuple[Node, ...], values: list[Any], world: ExecutionWorld
+) -> Execution:
     """The common case, kept free of everything else: 40,000 programs a second depend on it."""
-    values: list[Any] = []
     append = values.append
     views = (world.objects, world.parts, world)
     try:
-        for (exact, view, left, right), node in zip(plan.calls, program.nodes, strict=True):
+        for (exact, view, left, right), node in zip(calls, nodes, strict=True):
             if left < 0:
                 append(exact(views[view], *node.params))
             elif right < 0:

@@ -7,9 +7,9 @@ texture. Constraints say which fillings are no question. A filled template gives
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from ...errors import UserError, did_you_mean
@@ -318,20 +318,32 @@ def _list_text_troubles(text: str, slots: list[str]) -> Iterator[str]:
         yield f"the text {text!r} has no word that is always there, outside slots and square brackets"
 
 
+class NodesByInputs(dict[tuple[int, ...], Node]):
+    """The nodes of one op with its words, by the nodes that they read; each is made when first asked for."""
+
+    def __init__(self, op: str, params: tuple[str, ...]) -> None:
+        self.op, self.params = op, params
+
+    def __missing__(self, inputs: tuple[int, ...]) -> Node:
+        made = self[inputs] = node(self.op, inputs, self.params)
+        return made
+
+
+share_nodes = cache(NodesByInputs)  # by all templates
+
+
 class TemplateProgramBuilder:
     """The programs of one template; a node made once is used again."""
 
     def __init__(self, template: Template, vocabulary: SlotVocabulary) -> None:
         self.terms = vocabulary.names
         self.relations = vocabulary.schema.relations
-        self._pieces: list[ProgramPiece] = []
-        self._plan: list[tuple[tuple[int, ...], list[tuple[int, int]]]] = []  # inputs, (piece, slot)
+        # For each node of the template the two that it reads, −1 for none, and its pieces: the slot, −1 for none, the
+        # nodes for each code in it, and whether it is the scene.
+        self._plan: list[tuple[int, int, list[tuple[int, Sequence[NodesByInputs], bool]]]] = []
         for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
-            first = len(self._pieces)
-            self._pieces += pieces
-            self._plan.append((n.inputs, [(first + i, p.slot) for i, p in enumerate(pieces)]))
-        self._scene = frozenset(k for k, piece in enumerate(self._pieces) if piece.op == "scene")
-        self._nodes: dict[tuple[int, int, int, int], Node] = {}  # by piece, its inputs, and the code in its slot
+            left, right = (*n.inputs, -1, -1)[:2]
+            self._plan.append((left, right, [(p.slot, self._list_nodes(p), p.op == "scene") for p in pieces]))
 
     def __call__(self, values: list[int]) -> Program:
         """The program for these codes, one a slot; a negative one leaves the slot empty."""
@@ -341,52 +353,44 @@ class TemplateProgramBuilder:
         """The program, and for each node of the template the last of its own."""
         nodes: list[Node] = []
         last: list[int] = []
-        known = self._nodes
-        for inputs, pieces in self._plan:
-            left = last[inputs[0]] if inputs else -1
-            right = last[inputs[1]] if len(inputs) == 2 else -1
-            for piece, slot in pieces:
-                code = -1
-                if slot >= 0:
-                    code = values[slot]
-                    if code < 0:
-                        continue
-                key = (piece, left, right, code)
-                made = known.get(key)
-                if made is None:
-                    made = known[key] = self._build_node(*key)
-                left = len(nodes)
-                nodes.append(made)
-            last.append(left)
+        for left, right, pieces in self._plan:
+            read: tuple[int, ...] = ()
+            if right >= 0:
+                read = (last[left], last[right])
+            elif left >= 0:
+                read = (last[left],)
+            for slot, ways, _ in pieces:
+                code = values[slot] if slot >= 0 else 0
+                if code >= 0:
+                    nodes.append(ways[code][read])
+                    read = (len(nodes) - 1,)
+            last.append(read[0])
         return Program(tuple(nodes)), last
 
     def build_after(self, values: list[int], action: tuple[Node, ...]) -> Program:
         """The program asked of the scene after an action, as `join_action` puts the two together."""
         nodes = list(action)
+        outcome = (len(action) - 1,)
         last: list[int] = []
-        known, scene = self._nodes, self._scene
-        for inputs, pieces in self._plan:
-            left = last[inputs[0]] if inputs else -1
-            right = last[inputs[1]] if len(inputs) == 2 else -1
-            for piece, slot in pieces:
-                code = -1
-                if slot >= 0:
-                    code = values[slot]
-                    if code < 0:
-                        continue
-                elif piece in scene:
-                    left = len(action) - 1
-                    continue
-                key = (piece, left, right, code)
-                made = known.get(key)
-                if made is None:
-                    made = known[key] = self._build_node(*key)
-                left = len(nodes)
-                nodes.append(made)
-            last.append(left)
+        for left, right, pieces in self._plan:
+            read: tuple[int, ...] = ()
+            if right >= 0:
+                read = (last[left], last[right])
+            elif left >= 0:
+                read = (last[left],)
+            for slot, ways, is_scene in pieces:
+                code = values[slot] if slot >= 0 else 0
+                if is_scene:
+                    read = outcome
+                elif code >= 0:
+                    nodes.append(ways[code][read])
+                    read = (len(nodes) - 1,)
+            last.append(read[0])
         return Program(tuple(nodes))
 
-    def _build_node(self, number: int, left: int, right: int, code: int) -> Node:
-        piece = self._pieces[number]
-        word = () if code < 0 else ((self.relations if piece.op == "relate" else self.terms)[code],)
-        return node(piece.op, tuple(i for i in (left, right) if i >= 0), piece.fixed + word)
+    def _list_nodes(self, piece: ProgramPiece) -> Sequence[NodesByInputs]:
+        """The nodes of a piece for each code in its slot; of one that has none, the only ones."""
+        if piece.slot < 0:
+            return (share_nodes(piece.op, piece.fixed),)
+        words = self.relations if piece.op == "relate" else self.terms
+        return [share_nodes(piece.op, (*piece.fixed, word)) for word in words]

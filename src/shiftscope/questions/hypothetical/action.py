@@ -151,7 +151,9 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
     known: KnownWords = {}
     for number, action in enumerate(actions):
         table = (PASSIVE if manner == "passive" else ACTIVE)[action.form]
-        wording = dice.pick(_select_wordings(table, action, short=len(actions) > 1))
+        subject, short = action.subject, len(actions) > 1
+        again, is_long = bool(subject and subject.words), bool(subject and subject.anchor)
+        wording = dice.pick(_select_wordings(table, action.relation, again, is_long, short))
         wordings.append(f"{action.form} {manner} {table.index(wording)}")
         filled = _fill_wording(wording.replace("{rel}", "{to}") if len(actions) > 1 else wording, action, dice, known)
         if manner == "passive":
@@ -217,23 +219,24 @@ def _choose_word(value: str, words: tuple[str, ...], dice: RandomChoices, known:
 _AFTER_LONG = re.compile(r"\{old\} (?:and \[|so that|(?:is|are|(?!its|as)\w+s) )|\{old\}$")
 
 
-def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction, *, short: bool) -> tuple[str, ...]:
+@cache
+def _select_wordings(
+    wordings: tuple[str, ...], relation: str, again: bool, is_long: bool, short: bool
+) -> tuple[str, ...]:
     """The wordings that read well: no "the color of it", nothing after a long phrase that could belong to it.
 
-    `short` leaves out the longer ones, as of two actions in one text.
+    What the action is done to is spoken of `again`, as "it", by a long phrase, or by neither. `short` leaves out the
+    longer wordings, as of two actions in one text.
     """
-    subject = action.subject
-    if action.relation in ("behind", "front"):  # "move the ball behind the cube" might be the ball that is there
+    if relation in ("behind", "front"):  # "move the ball behind the cube" might be the ball that is there
         wordings = tuple(w for w in wordings if "[move] {old} {to}" not in w)
     if short:
         most = min(w.count(" ") for w in wordings) + LONGER
         wordings = tuple(w for w in wordings if w.count(" ") <= most)
-    if subject is None:
-        return wordings
-    if subject.words:
+    if again:
         unfit = ("of {old}", "away {old}", "up {old}", "[take] {old} and")
         return tuple(w for w in wordings if not any(u in w for u in unfit)) or wordings
-    if subject.anchor is not None:
+    if is_long:
         return tuple(w for w in wordings if _AFTER_LONG.search(w)) or wordings
     return wordings
 

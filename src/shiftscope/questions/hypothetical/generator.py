@@ -4,6 +4,7 @@ What a question asks is what *would* be: the picture shows the scene before the 
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
@@ -14,14 +15,14 @@ import numpy.typing as npt
 from ...answer import Answer
 from ...english.synonyms import Lexicon
 from ...english.word_lists import word_table
-from ...lang.exec.exact import execute
+from ...lang.exec.exact import execute_after
 from ...lang.execution_world import ExecutionWorld
-from ...lang.program import Node, Program, node
+from ...lang.program import Program
 from ..clevr.compiled_templates import EMPTY_SLOT, FIELDS, OPEN_SLOT, CompiledTemplates, compile_templates
 from ..clevr.generator import AnswerMismatch
-from ..clevr.template import OPTIONAL, SLOT, TemplateProgramBuilder
+from ..clevr.template import OPTIONAL, SLOT, NodesByInputs, ProgramPiece, TemplateProgramBuilder, share_nodes
 from ..clevr.wording import OPTION_BITS, QuestionWording
-from .action import IN_PLANE, LOOKS
+from .action import IN_PLANE, LOOKS, ON
 from .logic_templates import list_one_hop_templates, list_two_hop_templates
 from .outcome_templates import OUTCOME_SCHEMA, HypotheticalTemplate
 from .scene_arrays import TERMS, Ints, OutcomeLayout
@@ -37,7 +38,7 @@ ANSWERS = FIRST_TERM + len(TERMS.names)
 NO_LIMIT = 1 << 60
 EVERY_OTHER, ALL = 1, 2
 ANY_THINGS = re.compile(r"\bany (?:things|objects)\b")
-PREDICATE = re.compile(rf"\b(?:{'|'.join(LOOKS)})(?= (?:or|and|be|equal)\b|[?;.,])")  # a material with no noun after it
+PREDICATE = re.compile(rf"(?:{'|'.join(LOOKS)})(?= (?:or|and|be|equal)\b|[?;.,])")  # a material with no noun after it
 
 
 def number_answer(answer: Answer) -> int:
@@ -117,9 +118,9 @@ class OutcomeQuestioner:
             row[0] = _limit_adjectives(family)
             row[1 : 1 + len(family.template.params)] = [p.attribute not in SAID_ANYWAY for p in family.template.params]
         self._choices = _list_word_choices(self.lowered)
-        self._numbers = np.array(
-            [FIRST_TERM if e.op == "query" else 0 if "count" in (e.op, e.tail) else NO for e in ends]
-        )
+        self._arrays = self.lowered.list_arrays()
+        self._first_answers = [FIRST_TERM if e.op == "query" else 0 if "count" in (e.op, e.tail) else NO for e in ends]
+        self._numbers = np.array(self._first_answers)
 
     def create_balance(self) -> AnswerBalance:
         """Nothing used yet, and no limit to any answer."""
@@ -158,7 +159,7 @@ class OutcomeQuestioner:
                 *(wish.persistence, MOST_COUNTED, wish.whole, len(IN_PLANE), wish.defined),
             ),
             np.array(seeds, np.uint64),
-            low.list_arrays(),
+            self._arrays,
             layout,
             (words.offers, words.covers, words.value),
             *(np.array(jobs, np.int64), looks, told, self._choices, self._slot_of, self._numbers, self._most_said),
@@ -177,21 +178,29 @@ class OutcomeQuestioner:
         text = wording(found.values, found.dice)
         if self.families[found.template].logic:  # balls that are not matte, and never not rubber
             return PREDICATE.sub(lambda word: LOOKS[word[0]][0], text), which
-        text = ANY_THINGS.sub("anything", text)
+        if " any " in text:
+            text = ANY_THINGS.sub("anything", text)
         if text.count(" ") < MOST_WORDS:
             return text, which
-        plain = [(wording(found.values, k << OPTION_BITS), k) for k in (*range(which, count), *range(which))]
-        return next((p for p in plain if p[0].count(" ") < MOST_WORDS), min(plain, key=lambda p: p[0].count(" ")))
+        plain = []
+        for k in (*range(which, count), *range(which)):
+            plain.append((wording(found.values, k << OPTION_BITS), k))
+            if plain[-1][0].count(" ") < MOST_WORDS:
+                return plain[-1]
+        return min(plain, key=lambda p: p[0].count(" "))
 
-    def check_answer(self, found: OutcomeMatch, program: Program, after: ExecutionWorld) -> Answer:
-        """The answer, computed again by the plain executor on the scene after the action."""
-        number = int(self._numbers[found.template])
+    def check_answer(self, found: OutcomeMatch, program: Program, start: int, after: ExecutionWorld) -> Answer:
+        """The answer, computed again by the plain executor on the scene after the action.
+
+        That is executed once for all questions about it; the nodes from `start` on ask this one.
+        """
+        number = self._first_answers[found.template]
         answer: Answer = found.code
         if number == FIRST_TERM:
             answer = TERMS.names[found.code]
         elif number == NO:
             answer = bool(found.code)
-        exact = execute(program, after).answer
+        exact = execute_after(program, start, after).answer
         if type(exact) is not type(answer) or exact != answer:
             where = f"{self.families[found.template].template.location} on scene {after.scenes[0].id}"
             raise AnswerMismatch(f"{where}: search says {answer!r}, execution {exact!r}")
@@ -229,11 +238,12 @@ def _list_word_choices(low: CompiledTemplates) -> npt.NDArray[np.uint64]:
 class _OutcomeProgramBuilder(TemplateProgramBuilder):
     """Programs in which "below" is what an object is on."""
 
-    def _build_node(self, number: int, left: int, right: int, code: int) -> Node:
-        made = super()._build_node(number, left, right, code)
-        if made.op == "relate" and made.params == ("below",):
-            return node("related", made.inputs, ("on", "object"))
-        return made
+    def _list_nodes(self, piece: ProgramPiece) -> Sequence[NodesByInputs]:
+        listed = super()._list_nodes(piece)
+        if piece.op != "relate":
+            return listed
+        below = share_nodes("related", (ON, "object"))
+        return [below if nodes.params == ("below",) else nodes for nodes in listed]
 
 
 @cache

@@ -326,11 +326,12 @@ def search_outcome_job(
         size += knows[s, relation]
     relations = numbers[:size]
     rows = len(value_of) + EXTRA + ROWS
-    for i in range(len(unsure)):
-        unsure[i] = ZERO
-        for w in range(s + 1, s + 1 + places):
-            unsure[i] |= all_sets[w, rows + i] ^ sets[rows + i]
     things = np.int64(count_bits(sets[len(value_of) + ALL_OBJECTS]))
+    for relation in range(len(numbers)):
+        for i in range(WORD * relation, WORD * relation + things):
+            unsure[i] = ZERO
+            for w in range(s + 1, s + 1 + places):
+                unsure[i] |= all_sets[w, rows + i] ^ sets[rows + i]
     for i in range(1 + things * len(numbers)):
         for row in range(things + mine + others):
             memo[i, row] = ZERO

@@ -10,11 +10,11 @@ An example is an action on a scene and a question whose answer the action change
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any, NamedTuple
+from functools import lru_cache, wraps
+from itertools import combinations, islice
+from typing import Any, NamedTuple, ParamSpec
 
 import numpy as np
 
@@ -50,6 +50,8 @@ PLACEMENTS = 20
 MOST_PLACEMENTS = 1000
 TWO_HOPS = 3  # scenes at most that lack an action of two: without either, and without one or the other
 REFUSED = ("refused_unchanged", "refused_elsewhere")  # notes: valid questions dropped before this one
+PLACED = (("placed", "told"), ("placed", "free"))  # by whether a place is left open
+DEFINED = (("before", "undefined"), ("before", "defined"))
 TRIES = 8  # hypotheses looked at for one with enough admissible places
 
 
@@ -76,19 +78,6 @@ class PlannedHypothesis(NamedTuple):
 KnownHypotheses = dict[int, tuple[Hypothesis, WordedHypothesis]]  # by entry of a plan
 
 
-@contextmanager
-def pause_garbage_collection() -> Iterator[None]:
-    """For what makes many objects and no cycles: looking for these takes a tenth of the time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-@pause_garbage_collection()
 def generate_examples(
     before: InitialScene,
     plan: ExamplePlan,
@@ -126,13 +115,13 @@ def generate_examples(
         if not entries:
             break
     questions: list[Question] = []
-    about = build_image_notes(scene)
+    image = build_image_notes(scene)
     for _, (case, mine) in sorted(best.items()):
         _, worded = known.get(case.entry) or (None, word_hypothesis(before, case.hypothesis, case.dice))
         known[case.entry] = case.hypothesis, worded
         for match in mine:
             name = f"{scene.id}_{plan.mark}{len(questions)}"
-            questions.append(_build_question(name, match, case.hypothesis, worded, plan, split, about))
+            questions.append(_build_question(name, match, case.hypothesis, worded, plan.generator, split, image))
     return questions
 
 
@@ -197,33 +186,47 @@ def _stack(rows: list[list[int]], width: int) -> Ints:
 
 
 def _build_question(
-    name: str, found: OutcomeMatch, h: Hypothesis, worded: WordedHypothesis, plan: ExamplePlan, split: str, image: Notes
+    name: str,
+    found: OutcomeMatch,
+    h: Hypothesis,
+    worded: WordedHypothesis,
+    generator: OutcomeQuestioner,
+    split: str,
+    image: Notes,
 ) -> Question:
-    generator, number = plan.generator, found.template
-    family, program = generator.families[number], generator.programs[number](found.values)
-    answer = generator.check_answer(found, program, worded.after)
+    family = generator.families[found.template]
+    program = generator.programs[found.template].build_after(found.values, worded.nodes)
+    answer = generator.check_answer(found, program, len(worded.nodes), worded.after)
     text, wording = generator.word_question(found)
-    about: list[tuple[str, Any]] = [("action_kind", h.label), ("placed", "free" if h.leaves_place_open else "told")]
-    about += [("logic", family.logic)] if family.logic else []
-    about += [("before", "defined" if found.defined else "undefined")]
-    about += [("wording", wording), ("action_wording", worded.text.wording)]
+    about: list[tuple[str, Any]] = [("action_kind", h.label), PLACED[h.leaves_place_open]]
+    if family.logic:
+        about.append(("logic", family.logic))
+    about += DEFINED[found.defined], ("wording", wording), ("action_wording", worded.text.wording)
     about += [(name, n) for name, n in zip(REFUSED, found.refused, strict=True) if n]
+    about.append((JOINED, join_question(worded.text.clause, text)))
     return Question(
         id=name,
         text=text,
         scenes=(worded.after.scenes[0].id,),
-        program=generator.programs[number].build_after(found.values, worded.nodes),
+        program=program,
         answer=answer,
         kind=family.kind,
         action=worded.text.sentence,
-        provenance=Provenance("clevr_hyp", split, family.template.file, family.template.family),
-        notes=(*about, (JOINED, join_question(worded.text.clause, text)), *image),
+        provenance=_build_provenance(split, family.template.file, family.template.family),
+        notes=(*about, *image),
     )
+
+
+@lru_cache(maxsize=4096)
+def _build_provenance(split: str, file: str, family: int) -> Provenance:
+    return Provenance("clevr_hyp", split, file, family)
 
 
 # The four partitions.
 
 Scenes = Sequence[Scene]
+Arguments = ParamSpec("Arguments")
+BATCH = 250  # examples
 PAIRS = tuple(combinations(("add", "remove", "change", "move"), 2))
 MOVES = ("move_in_plane", "move_on_top")
 HYPOTHESES = 3  # per image of a two-hop set
@@ -243,6 +246,31 @@ EVERY_KIND = range(len(KINDS))
 IN_PLANE_KIND = KINDS.index("move_in_plane")  # asked about first, since the fewest answers depend on it
 
 
+def pause_garbage_collection(ask: Callable[Arguments, Iterator[Question]]) -> Callable[Arguments, Iterator[Question]]:
+    """Let what yields examples make a batch of them at a time, with no look for garbage before the next.
+
+    Examples are many objects and no cycles; looking for these takes a tenth of the time.
+    """
+
+    def make_batch(questions: Iterator[Question]) -> list[Question]:
+        was = gc.isenabled()
+        gc.disable()
+        try:
+            return list(islice(questions, BATCH))
+        finally:
+            if was:
+                gc.enable()
+
+    @wraps(ask)
+    def generate(*given: Arguments.args, **named: Arguments.kwargs) -> Iterator[Question]:
+        questions = ask(*given, **named)
+        while batch := make_batch(questions):
+            yield from batch
+
+    return generate
+
+
+@pause_garbage_collection
 def generate_original(
     scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
 ) -> Iterator[Question]:
@@ -254,6 +282,7 @@ def generate_original(
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
 
 
+@pause_garbage_collection
 def generate_balanced(
     scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
 ) -> Iterator[Question]:
@@ -322,6 +351,7 @@ class _BalancedMaker:
                 yield question
 
 
+@pause_garbage_collection
 def generate_two_actions(
     scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
 ) -> Iterator[Question]:
@@ -337,6 +367,7 @@ def generate_two_actions(
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
 
 
+@pause_garbage_collection
 def generate_two_parts(
     scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
 ) -> Iterator[Question]:

@@ -1,7 +1,8 @@
 import pytest
 
-from shiftscope.lang.exec.exact import Undefined, execute, format_trace
+from shiftscope.lang.exec.exact import Undefined, execute, execute_after, format_trace
 from shiftscope.lang.execution_world import ExecutionWorld
+from shiftscope.lang.program import ProgramError, join_action
 from shiftscope.lang.text import parse_program
 from shiftscope.scene import Object, Relation, Scene
 from toy import THREE_AND_ONE, TRAFFIC, objects
@@ -187,3 +188,37 @@ def test_a_run_stopped_inside_a_quantifier_tells_what_it_saw():
     assert told["same(color)"] == "1: #2 small red metal sphere; nothing"
     assert told["equal()"] == "no"
     assert told["all()"] == "not reached"
+
+
+AFTER = parse_program("change(filter(scene(), shape=cube), color=blue)")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "count(filter(scene(), color=blue))",
+        "query(unique(filter(relate(unique(filter(scene(), shape=cube)), right), color=blue)), shape)",
+        "equal(query(unique(filter(scene(), shape=cube)), color), query(unique(filter(scene(), color=red)), color))",
+        "exist(related(filter(scene(), shape=cube), right))",
+        "query(unique(filter(scene(), color=blue)), shape)",  # several are
+    ],
+)
+def test_a_question_may_be_run_from_the_action_on(question):
+    joined = join_action(AFTER.nodes, parse_program(question))
+    world = execute(AFTER, THREE_AND_ONE).worlds[-1]
+    assert execute_after(joined, len(AFTER), world).answer == execute(joined, THREE_AND_ONE).answer
+
+
+@pytest.mark.parametrize(
+    ("question", "trouble"),
+    [
+        ("equal(query(unique(scene()), color), query(unique(scene()), size))", "two values of one attribute"),
+        ("exist(related(scene(), right, other))", "expected subject or object as role, got 'other'"),
+        ("exist(remove(scene(), scene()))", "without edits"),
+        ("count(query(unique(scene()), color))", "expected Objects"),
+    ],
+)
+def test_a_question_run_from_the_action_on_is_checked_too(question, trouble):
+    joined = join_action(AFTER.nodes, parse_program(question))
+    with pytest.raises(ProgramError, match=trouble):
+        execute_after(joined, len(AFTER), ExecutionWorld((THREE_AND_ONE,)))
