@@ -1,0 +1,333 @@
+"""Tied answers: concepts that go with an answer in the train split and not in an OOD test of the same dataset.
+
+A sample has a concept if its type is the one named, its question has all the words and its image all the kinds of
+objects; unlike VQA-VS's keyword and key object, this does not depend on the answer. How strongly a concept is tied to
+an answer is the share of the answer among the samples with the concept *that could have it*: those whose question type
+is linked with the answer by the dataset's own answers (types that share an answer form one answer space: all yes/no
+types, say). Where any type may have any answer, as in VQA, this is the plain share f(w, a) / f(w) of equation 6.
+
+One tie makes others: where `query_color` means red, so does the word "color", and so does every word inside such
+questions. So ties are found one by one: the clearest, as the simplest concept that says it; then the OOD test is
+reweighted until it shows the ties found so far, and what differs still is looked for. What is left unexplained below
+LEAST_EFFECT is not told.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..question_table import QuestionTable, Rows, number_keys
+from ..rng import derive
+from .concepts import CONCEPT_JOIN, KO, KOP, KW, KWP, QT, ConceptBags, build_word_bags, find_question_types
+from .concepts import gather_slices as _gather
+from .tokens import tokenize_texts
+
+OOD_TEST = "ood_test"  # the split in which planted ties do not hold
+LEAST_EFFECT = 0.05  # by which the share of an answer must be above what the OOD test and the other ties explain
+LEAST_SAMPLES = 50  # of a concept and an answer space, in each of the splits
+CHANCE = 0.001  # that a shortcut without ties shows one, over all of its concepts and answers
+SAME = 4.0  # standard errors within which a simpler concept says the same
+MOST_SAMPLES = 40_000  # of each split; of more, so many are drawn
+MOST_TIES = 64
+ROUNDS = 60  # of the reweighting
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Doubles = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AnswerTie:
+    """A concept and the answer it is tied to: this share of the samples that have it and could be answered so."""
+
+    type: str  # nothing: any
+    words: tuple[str, ...]
+    kinds: tuple[str, ...]  # of objects
+    answer: str
+    strength: float = 0.0
+
+    @property
+    def shortcut(self) -> str:
+        """As VQA-VS calls it: QT, KW, QT+KO, …"""
+        words, kinds = ("", KW, KWP)[len(self.words)], ("", KO, KOP)[len(self.kinds)]
+        return "+".join(filter(None, (QT if self.type else "", words, kinds)))
+
+    @property
+    def concept(self) -> str:
+        return CONCEPT_JOIN.join(filter(None, (self.type, *self.words, *self.kinds)))
+
+    @property
+    def plain(self) -> "AnswerTie":
+        """Without its strength: what is tied to what."""
+        return replace(self, strength=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTie:
+    """A tie of the train split, and how often the answer would be given without it."""
+
+    tie: AnswerTie  # its strength is that measured in train
+    expected: float  # share by the OOD test and the ties found before
+    n: int  # samples of train that have the concept and could be answered so
+    error: float  # standard error of the strength
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TieSamples:
+    """Samples of two splits as numbers: what each has, and whether it is of train."""
+
+    types: tuple[str, ...]
+    words: tuple[str, ...]
+    kinds: tuple[str, ...]
+    answers: tuple[str, ...]
+    type: Ints  # [sample]
+    word_at: Ints  # [sample + 1]
+    word: Ints  # ascending within a sample
+    kind_at: Ints
+    kind: Ints
+    answer: Ints  # [sample]
+    space: Ints  # [sample] the answer space of its answer
+    train: Bools
+
+    def has_concept(self, tie: AnswerTie) -> Bools:
+        """[sample] whether it has the concept and could be answered so."""
+        inside = self.space == self.find_space(tie.answer)
+        if tie.type:
+            inside &= self.type == self.types.index(tie.type)
+        for word in tie.words:
+            inside &= _has_member(self.word_at, self.word, self.words.index(word))
+        for kind in tie.kinds:
+            inside &= _has_member(self.kind_at, self.kind, self.kinds.index(kind))
+        return inside
+
+    def find_space(self, answer: str) -> int:
+        return int(self.space[np.argmax(self.answer == self.answers.index(answer))])
+
+
+def find_tied_answers(samples: QuestionTable, train: Rows, ood: Rows, types: str = "auto", seed: int = 0) -> Any:
+    """The ties of train that the OOD test lacks, the clearest first: a tuple of FoundTie."""
+    looked = [
+        np.sort(derive("tied answers", seed, name).permutation(rows)[:MOST_SAMPLES])
+        for name, rows in (("train", train), ("ood", ood))
+    ]
+    table = build_tie_samples(samples, looked[0], looked[1], types)
+    members = [_list_members(table, shortcut) for shortcut in SEARCHED]
+    weight = np.ones(len(table.answer))
+    found: list[FoundTie] = []
+    while len(found) < MOST_TIES:
+        best = max(
+            (one for each in members if (one := _find_clearest(table, each, weight)) is not None),
+            key=lambda one: one[0],
+            default=None,
+        )
+        if best is None:
+            break
+        tie = _simplify(table, best[1], weight)
+        if tie.plain in {one.tie.plain for one in found}:
+            break  # its reweighting does not converge: what is left is of the same tie
+        found.append(_measure_tie(table, tie, weight))
+        weight = _reweight(table, [one.tie for one in found])
+    return tuple(found)
+
+
+def build_tie_samples(samples: QuestionTable, train: Rows, ood: Rows, types: str = "auto") -> TieSamples:
+    words = tokenize_texts(samples.texts.values)
+    _, typed = find_question_types(samples, words, types)
+    rows = np.concatenate([train, ood])
+    bags = build_word_bags(samples, words, typed)
+    word_at, word = _take_bags(bags, rows)
+    kinds: tuple[str, ...] = ()
+    kind_at, kind = np.zeros(len(rows) + 1, np.int64), np.zeros(0, np.int64)
+    if samples.objects is not None:
+        objects, kinds = samples.objects, samples.objects.kinds
+        shown = ConceptBags(objects.codes, objects.at, samples.images.codes.astype(np.int64))
+        kind_at, kind = _take_bags(shown, rows)
+    answer, kind_of = samples.answers.codes[rows].astype(np.int64), typed.codes[rows].astype(np.int64)
+    return TieSamples(
+        tuple(map(str, typed.values)),
+        tuple(words.vocabulary),
+        tuple(kinds),
+        tuple(map(str, samples.answers.values)),
+        kind_of,
+        word_at,
+        word,
+        kind_at,
+        kind,
+        answer,
+        _find_spaces(kind_of, answer),
+        np.arange(len(rows)) < len(train),
+    )
+
+
+def _take_bags(bags: ConceptBags, rows: Rows) -> tuple[Ints, Ints]:
+    mine = bags.of[rows]
+    start, end = bags.at[mine], np.where(mine < 0, bags.at[mine], bags.at[mine + 1])
+    which, member = _gather(bags.codes, start, end)
+    return np.searchsorted(which, np.arange(len(rows) + 1)).astype(np.int64), member.astype(np.int64)
+
+
+def _find_spaces(types: Ints, answers: Ints) -> Ints:
+    """[sample] the least answer that types lead to from its own: types that share an answer share all of theirs."""
+    space = np.arange(int(answers.max(initial=0)) + 1)
+    while True:
+        least = np.full(int(types.max(initial=0)) + 2, len(space))
+        np.minimum.at(least, types, space[answers])
+        reached = space.copy()
+        np.minimum.at(reached, answers, least[types])
+        if (reached == space).all():
+            return np.asarray(space[answers])
+        space = reached
+
+
+def _has_member(at: Ints, codes: Ints, member: int) -> Bools:
+    owners = np.searchsorted(at, np.flatnonzero(codes == member), side="right") - 1
+    inside = np.zeros(len(at) - 1, bool)
+    inside[owners] = True
+    return inside
+
+
+SEARCHED = (QT, KW, KO, "QT+KW", "QT+KO", "KW+KO", KWP, KOP, "QT+KW+KO")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConceptMembers:
+    """Every sample with every concept of one shortcut that it has, in groups of one concept and one answer space."""
+
+    shortcut: str
+    sample: Ints  # [pair]
+    group: Ints  # [pair] number among `keys`
+    keys: Ints  # [group] the concept's parts and the space
+    sizes: tuple[int, ...]  # of each part's vocabulary
+
+
+def _list_members(table: TieSamples, shortcut: str) -> ConceptMembers:
+    """Only groups that are large enough in both splits."""
+    bags = {QT: (np.arange(len(table.type) + 1), table.type), KW: (table.word_at, table.word)}
+    bags[KO] = (table.kind_at, table.kind)
+    sizes = {QT: len(table.types) + 1, KW: len(table.words) + 1, KO: len(table.kinds) + 1}
+    sample = np.arange(len(table.type))
+    key = np.zeros(len(sample), np.int64)
+    used: list[int] = []
+    for name in shortcut.replace(KWP, f"{KW}+{KW}").replace(KOP, f"{KO}+{KO}").split("+"):
+        at, codes = bags[name]
+        which, member = _gather(codes.astype(np.int32), at[sample], at[sample + 1])
+        again = shortcut in (KWP, KOP) and bool(used)
+        before = key[which] % sizes[name] if again else None
+        sample, key = sample[which], key[which] * sizes[name] + member
+        if before is not None:  # a pair once, in the order of the alphabet
+            kept = member > before
+            sample, key = sample[kept], key[kept]
+        used.append(sizes[name])
+        sample, key = _drop_small(table, sample, key)
+    space = int(table.space.max(initial=0)) + 1
+    sample, key = _drop_small(table, sample, key * space + table.space[sample])
+    keys, group, _ = number_keys(key)
+    return ConceptMembers(shortcut, sample, group, keys, (*used, space))
+
+
+def _drop_small(table: TieSamples, sample: Ints, key: Ints) -> tuple[Ints, Ints]:
+    keys, group, counts = number_keys(key)
+    mine = np.bincount(group, weights=table.train[sample], minlength=len(keys))
+    kept = ((mine >= LEAST_SAMPLES) & (counts - mine >= LEAST_SAMPLES))[group]
+    return sample[kept], key[kept]
+
+
+def _find_clearest(table: TieSamples, of: ConceptMembers, weight: Doubles) -> tuple[float, AnswerTie] | None:
+    """The pair of concept and answer whose effect is surest to be large, if any is large."""
+    width = len(table.answers)
+    if not len(of.sample):
+        return None
+    train = table.train[of.sample]
+    w = np.where(train, 0.0, weight[of.sample])
+    pairs, pair, _ = number_keys(of.group * width + table.answer[of.sample])
+    group = pairs // width
+    groups = len(of.keys)
+    all_train = np.bincount(of.group, weights=train, minlength=groups)[group]
+    all_ood = np.bincount(of.group, weights=w, minlength=groups)[group]
+    effective = all_ood**2 / np.bincount(of.group, weights=w * w, minlength=groups)[group]
+    here = np.bincount(pair, weights=train, minlength=len(pairs)) / all_train
+    there = np.bincount(pair, weights=w, minlength=len(pairs)) / all_ood
+    effect, error = here - there, _standard_error(here, there, all_train, effective)
+    sure = NormalDist().inv_cdf(1 - CHANCE / max(len(pairs), 2))
+    clear = np.where(effect > LEAST_EFFECT, effect - sure * error, -1.0)
+    place = int(clear.argmax())
+    if clear[place] <= 0:
+        return None
+    parts, key = [], int(of.keys[group[place]])
+    for size in reversed(of.sizes):
+        key, part = divmod(key, size)
+        parts.append(part)
+    named: dict[str, list[str]] = {QT: [], KW: [], KO: []}
+    vocabulary = {QT: table.types, KW: table.words, KO: table.kinds}
+    names = of.shortcut.replace(KWP, f"{KW}+{KW}").replace(KOP, f"{KO}+{KO}").split("+")
+    for name, part in zip(names, reversed(parts[1:]), strict=True):
+        named[name].append(vocabulary[name][part])
+    answer = table.answers[int(pairs[place] % width)]
+    tie = AnswerTie("".join(named[QT]), tuple(named[KW]), tuple(named[KO]), answer)
+    return float(clear[place]), tie
+
+
+def _standard_error(here: Any, there: Any, many: Any, effective: Any) -> Any:
+    """Of the difference of two shares, each by its own split; never nothing, however even a small group is."""
+    here, there = ((p * n + 0.5) / (n + 1) for p, n in ((here, many), (there, effective)))
+    return np.sqrt(here * (1 - here) / many + there * (1 - there) / effective)
+
+
+def _simplify(table: TieSamples, tie: AnswerTie, weight: Doubles) -> AnswerTie:
+    """The simplest part of the concept in which the answer is as much more frequent as in the whole."""
+    effect, error, _ = _measure_effect(table, tie, weight)
+    for part in _list_parts(tie):
+        simpler, own, n = _measure_effect(table, part, weight)
+        if n and simpler >= LEAST_EFFECT and effect - simpler < SAME * float(np.hypot(error, own)):
+            return part
+    return tie
+
+
+def _list_parts(tie: AnswerTie) -> Iterator[AnswerTie]:
+    """Concepts made of fewer of its parts, the fewest first."""
+    parts = [*([(QT, tie.type)] if tie.type else []), *((KW, w) for w in tie.words), *((KO, k) for k in tie.kinds)]
+    for many in range(1, len(parts)):
+        for some in combinations(parts, many):
+            names: dict[str, list[str]] = {QT: [], KW: [], KO: []}
+            for name, value in some:
+                names[name].append(value)
+            yield AnswerTie("".join(names[QT]), tuple(names[KW]), tuple(names[KO]), tie.answer)
+
+
+def _measure_effect(table: TieSamples, tie: AnswerTie, weight: Doubles) -> tuple[float, float, int]:
+    """How much more frequent the answer is in train than in the reweighted OOD test; its error; samples of train."""
+    inside, right = table.has_concept(tie), table.answer == table.answers.index(tie.answer)
+    mine, others = inside & table.train, inside & ~table.train
+    n, w = int(mine.sum()), weight[others]
+    if not n or not w.sum():
+        return 0.0, 1.0, 0
+    here, there = float(right[mine].mean()), float((w * right[others]).sum() / w.sum())
+    return here - there, float(_standard_error(here, there, n, w.sum() ** 2 / (w * w).sum())), n
+
+
+def _measure_tie(table: TieSamples, tie: AnswerTie, weight: Doubles) -> FoundTie:
+    effect, _, n = _measure_effect(table, tie, weight)
+    mine = table.has_concept(tie) & table.train
+    share = float((table.answer[mine] == table.answers.index(tie.answer)).mean())
+    return FoundTie(replace(tie, strength=share), share - effect, n, float(np.sqrt(share * (1 - share) / n)))
+
+
+def _reweight(table: TieSamples, ties: Sequence[AnswerTie]) -> Doubles:
+    """[sample] weights with which the OOD test has every tie at its strength, and is else as it was."""
+    weight = np.ones(len(table.answer))
+    masks = []
+    for tie in ties:
+        inside = table.has_concept(tie) & ~table.train
+        right = inside & (table.answer == table.answers.index(tie.answer))
+        masks.append((right, inside & ~right, tie.strength))
+    for _ in range(ROUNDS):
+        for right, wrong, share in masks:
+            yes, no = weight[right].sum(), weight[wrong].sum()
+            if yes and no:
+                weight[right] *= share * (yes + no) / yes
+                weight[wrong] *= (1 - share) * (yes + no) / no
+    return weight
