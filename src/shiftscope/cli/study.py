@@ -14,6 +14,7 @@ from ..errors import UserError, warn
 from ..executor import ONE_PROCESS, open_executor
 from ..registry import STUDIES
 from . import _console as shared
+from . import _selection_study
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
@@ -106,8 +107,10 @@ def command(
     _print_tables(suite, kept, page, out, data_version, as_json)
 
 
+COMMANDS = {"transfer": command, "selection": _selection_study.command}  # by the STUDY_KIND of a suite
+
 for _suite in STUDIES.names():
-    group.command(_suite)(command)
+    group.command(_suite)(COMMANDS[STUDIES.read_constant(_suite, "STUDY_KIND") or "transfer"])
 
 
 def _refuse_foreign(out: Path) -> None:

@@ -37,13 +37,7 @@ POOLS = 10  # times as many questions are generated as are kept
 ROUNDS = 300  # of the fitting
 CLOSE = 0.03  # within which a share must come of its strength
 OOD_WAYS = ("balanced", "inverted")
-LONG_NAMES = {
-    "question_type": QT,
-    "keyword": KW,
-    "key_object": KO,
-    "keyword_pair": KWP,
-    "key_object_pair": KOP,
-}
+LONG_NAMES = {"question_type": QT, "keyword": KW, "key_object": KO, "keyword_pair": KWP, "key_object_pair": KOP}
 LEAST_EFFECT = 0.05  # above an even share that a strength must be, to tie anything
 MOST_ANSWERS = 12  # of an answer space that is tied unless named: a scene shows few of many shapes
 TIED_NUMBERS = ("0", "1", "2")  # that scenes can give often
@@ -271,8 +265,7 @@ def choose_questions(
     chosen = [candidates[k] for k in np.flatnonzero(kept).tolist()]
     totals = [(float(weight[side[j] == 1].sum()), float(weight[side[j] > 0].sum())) for j in range(len(ties))]
     reached = tuple(
-        PlantedShare(tie, hit / total if total else 0.0, total)
-        for tie, (hit, total) in zip(ties, totals, strict=True)
+        PlantedShare(tie, hit / total if total else 0.0, total) for tie, (hit, total) in zip(ties, totals, strict=True)
     )
     return _rename(chosen, first, names), reached
 

@@ -13,7 +13,7 @@ LEAST_EFFECT is not told.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from ..question_table import QuestionTable, Rows, number_keys
 from ..rng import derive
+from .audit import TRAIN, ShortcutAudit
 from .concepts import CONCEPT_JOIN, KO, KOP, KW, KWP, QT, ConceptBags, build_word_bags, find_question_types
 from .concepts import gather_slices as _gather
 from .tokens import tokenize_texts
@@ -75,6 +76,10 @@ class FoundTie:
     n: int  # samples of train that have the concept and could be answered so
     error: float  # standard error of the strength
 
+    def to_json(self) -> dict[str, Any]:
+        found = {"shortcut": self.tie.shortcut, **asdict(self.tie)}
+        return found | {"expected": self.expected, "n": self.n, "error": self.error}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TieSamples:
@@ -108,8 +113,19 @@ class TieSamples:
         return int(self.space[np.argmax(self.answer == self.answers.index(answer))])
 
 
-def find_tied_answers(samples: QuestionTable, train: Rows, ood: Rows, types: str = "auto", seed: int = 0) -> Any:
-    """The ties of train that the OOD test lacks, the clearest first: a tuple of FoundTie."""
+def find_audit_ties(audit: ShortcutAudit) -> tuple[FoundTie, ...] | None:
+    """The ties of the train split of an audit; None where the dataset has no split `ood_test`."""
+    splits = audit.samples.splits
+    if splits is None or OOD_TEST not in splits.values or audit.split.made:
+        return None
+    ood = np.flatnonzero(splits.codes == splits.values.index(OOD_TEST))
+    return find_tied_answers(audit.samples, audit.split.rows(TRAIN), ood, audit.settings.types, audit.settings.seed)
+
+
+def find_tied_answers(
+    samples: QuestionTable, train: Rows, ood: Rows, types: str = "auto", seed: int = 0
+) -> tuple[FoundTie, ...]:
+    """The ties of train that the OOD test lacks, the clearest first."""
     looked = [
         np.sort(derive("tied answers", seed, name).permutation(rows)[:MOST_SAMPLES])
         for name, rows in (("train", train), ("ood", ood))

@@ -26,15 +26,16 @@ TEST = "test"
 
 @dataclass(frozen=True, slots=True)
 class EntryStore:
-    """A place of records; the name decides: FILE.jsonl, else a folder."""
+    """A place of records; the name decides: FILE.jsonl, else a folder. `parse` makes a record of its JSON."""
 
     path: Path
+    parse: Callable[[Any], Any] = parse_record
 
     @property
     def is_lines(self) -> bool:
         return self.path.suffix == LINES_SUFFIX
 
-    def add(self, record: StudyRecord) -> None:
+    def add(self, record: Any) -> None:
         """Keep a record; once this returns, a kill does not lose it. The same one again changes nothing."""
         if not self.is_lines:
             text = json.dumps(record.to_json(), indent=1, ensure_ascii=False) + "\n"
@@ -53,29 +54,29 @@ class EntryStore:
         """Whether it is a file whose last line a kill cut short."""
         return self.is_lines and read_whole(self.path)[-1:] not in (b"\n", b"")
 
-    def read_records(self) -> list[StudyRecord]:
+    def read_records(self) -> list[Any]:
         """All of them, in the order of their names; none where there is nothing yet."""
-        records: dict[str, StudyRecord] = {}
+        records: dict[str, Any] = {}
         if self.is_lines:
             data = read_whole(self.path) if self.path.exists() else b""
             whole = data[: data.rfind(b"\n") + 1]  # without a last line that a kill cut short
             for number, line in enumerate(whole.splitlines(), 1):
-                record = _parse_line(line, f"{self.path}, line {number}")
+                record = _parse_line(line, f"{self.path}, line {number}", self.parse)
                 records[record.name] = record
         elif self.path.is_file():
             raise UserError(
                 f"{self.path} is a file; entries are stored in a folder, or in a file of lines ({LINES_SUFFIX})"
             )
         for path in () if self.is_lines else self.path.glob("*.json"):
-            record = records[path.name] = _parse_line(read_whole(path), str(path))
+            record = records[path.name] = _parse_line(read_whole(path), str(path), self.parse)
             if record.name != path.name:
                 raise UserError(f"{path}: its content is that of {record.name}; it was changed by hand")
         return [records[name] for name in sorted(records)]
 
 
-def _parse_line(data: bytes, where: str) -> StudyRecord:
+def _parse_line(data: bytes, where: str, parse: Callable[[Any], Any]) -> Any:
     try:
-        return parse_record(read_json(data))
+        return parse(read_json(data))
     except (ValueError, KeyError, TypeError, UserError) as error:
         raise UserError(f"{where}: not a record of a study ({error})") from None
 
@@ -88,9 +89,9 @@ class MergeCounts(NamedTuple):
     cut_short: tuple[str, ...]
 
 
-def merge_records(files: Iterable[Path], into: Path) -> MergeCounts:
+def merge_records(files: Iterable[Path], into: Path, parse: Callable[[Any], Any] = parse_record) -> MergeCounts:
     """Put the records of files or folders into a folder."""
-    store = EntryStore(into)
+    store = EntryStore(into, parse)
     if store.is_lines:
         raise UserError(f"{into}: records are merged into a folder, not into a file of lines")
     there = {record.name for record in store.read_records()}
@@ -98,7 +99,7 @@ def merge_records(files: Iterable[Path], into: Path) -> MergeCounts:
     for path in files:
         if not path.exists():
             raise UserError(f"{path}: no such file")
-        source = EntryStore(path)
+        source = EntryStore(path, parse)
         records = source.read_records()
         if not records:
             raise UserError(f"{path}: no record of a study in it")

@@ -57,7 +57,7 @@ def runs(testset):
 
 
 def test_only_suites_with_a_study_have_one(refuses):
-    assert list_studies() == ("superclevr",)
+    assert list_studies() == ("superclevr", "vqa_vs")
     with refuses("no study 'clevr'"):
         load_study("clevr")
     assert load_suite("superclevr").study is STUDY
