@@ -100,12 +100,12 @@ def plan_ties(text: str, vocabulary: TieVocabulary, seed: int = 0) -> tuple[Answ
 
 
 def _read_names(text: str) -> list[str]:
-    known = [*LONG_NAMES, *SHORTCUTS]
+    """The parts of a concept, in the order of the text: QT, KW or KO each."""
     names = [LONG_NAMES.get(name, name) for name in text.split("+")]
-    joined = "+".join(sorted(names, key=[QT, KW, KWP, KO, KOP].index)) if set(names) <= set(LONG_NAMES.values()) else ""
-    if joined not in SHORTCUTS:
-        raise unknown("shortcut", text, known)
-    return joined.replace(KWP, f"{KW}+{KW}").replace(KOP, f"{KO}+{KO}").split("+")
+    order = [*LONG_NAMES.values()]
+    if not set(names) <= set(order) or "+".join(sorted(names, key=order.index)) not in SHORTCUTS:
+        raise unknown("shortcut", text, [*LONG_NAMES, *SHORTCUTS])
+    return "+".join(names).replace(KWP, f"{KW}+{KW}").replace(KOP, f"{KO}+{KO}").split("+")
 
 
 def _read_strength(text: str) -> float:

@@ -24,15 +24,26 @@ import numpy.typing as npt
 from ..question_table import QuestionTable, Rows, number_keys
 from ..rng import derive
 from .audit import TRAIN, ShortcutAudit
-from .concepts import CONCEPT_JOIN, KO, KOP, KW, KWP, QT, ConceptBags, build_word_bags, find_question_types
-from .concepts import gather_slices as _gather
+from .concepts import (
+    CONCEPT_JOIN,
+    KO,
+    KOP,
+    KW,
+    KWP,
+    QT,
+    Codes,
+    ConceptBags,
+    build_word_bags,
+    find_question_types,
+    gather_slices,
+)
 from .tokens import tokenize_texts
 
 OOD_TEST = "ood_test"  # the split in which planted ties do not hold
 LEAST_EFFECT = 0.05  # by which the share of an answer must be above what the OOD test and the other ties explain
 LEAST_SAMPLES = 50  # of a concept and an answer space, in each of the splits
 CHANCE = 0.001  # that a shortcut without ties shows one, over all of its concepts and answers
-SAME = 4.0  # standard errors within which a simpler concept says the same
+SAME, MOST_OF = 2.0, 0.7  # a simpler concept says as much: within so many standard errors, and so much of the effect
 MOST_SAMPLES = 40_000  # of each split; of more, so many are drawn
 MOST_TIES = 64
 ROUNDS = 60  # of the reweighting
@@ -182,7 +193,7 @@ def build_tie_samples(samples: QuestionTable, train: Rows, ood: Rows, types: str
 def _take_bags(bags: ConceptBags, rows: Rows) -> tuple[Ints, Ints]:
     mine = bags.of[rows]
     start, end = bags.at[mine], np.where(mine < 0, bags.at[mine], bags.at[mine + 1])
-    which, member = _gather(bags.codes, start, end)
+    which, member = gather_slices(bags.codes, start, end)
     return np.searchsorted(which, np.arange(len(rows) + 1)).astype(np.int64), member.astype(np.int64)
 
 
@@ -214,9 +225,13 @@ class ConceptMembers:
     """Every sample with every concept of one shortcut that it has, in groups of one concept and one answer space."""
 
     shortcut: str
-    sample: Ints  # [pair]
-    group: Ints  # [pair] number among `keys`
+    sample: Codes  # [member] of either split
+    group: Codes  # [member] number among `keys`
+    pair: Codes  # [member] number among `pairs`
     keys: Ints  # [group] the concept's parts and the space
+    pairs: Ints  # [pair] group × answers + answer
+    train_size: Doubles  # [group] samples of train
+    train_count: Doubles  # [pair]
     sizes: tuple[int, ...]  # of each part's vocabulary
 
 
@@ -228,21 +243,35 @@ def _list_members(table: TieSamples, shortcut: str) -> ConceptMembers:
     sample = np.arange(len(table.type))
     key = np.zeros(len(sample), np.int64)
     used: list[int] = []
-    for name in shortcut.replace(KWP, f"{KW}+{KW}").replace(KOP, f"{KO}+{KO}").split("+"):
+    for name in _list_part_names(shortcut):
         at, codes = bags[name]
-        which, member = _gather(codes.astype(np.int32), at[sample], at[sample + 1])
-        again = shortcut in (KWP, KOP) and bool(used)
-        before = key[which] % sizes[name] if again else None
-        sample, key = sample[which], key[which] * sizes[name] + member
-        if before is not None:  # a pair once, in the order of the alphabet
-            kept = member > before
-            sample, key = sample[kept], key[kept]
+        which, member = gather_slices(codes.astype(np.int32), at[sample], at[sample + 1])
+        kept = member >= 0  # a sample may have no type
+        if shortcut in (KWP, KOP) and used:
+            kept &= member > key[which]  # a pair once, in the order of the alphabet
+        which, member = which[kept], member[kept]
+        sample, key = _drop_small(table, sample[which], key[which] * sizes[name] + member)
         used.append(sizes[name])
-        sample, key = _drop_small(table, sample, key)
     space = int(table.space.max(initial=0)) + 1
     sample, key = _drop_small(table, sample, key * space + table.space[sample])
     keys, group, _ = number_keys(key)
-    return ConceptMembers(shortcut, sample, group, keys, (*used, space))
+    pairs, pair, _ = number_keys(group * len(table.answers) + table.answer[sample])
+    train = table.train[sample].astype(np.float64)
+    return ConceptMembers(
+        shortcut,
+        sample.astype(np.int32),
+        group.astype(np.int32),
+        pair.astype(np.int32),
+        keys,
+        pairs,
+        np.bincount(group, weights=train, minlength=len(keys)),
+        np.bincount(pair, weights=train, minlength=len(pairs)),
+        (*used, space),
+    )
+
+
+def _list_part_names(shortcut: str) -> list[str]:
+    return shortcut.replace(KWP, f"{KW}+{KW}").replace(KOP, f"{KO}+{KO}").split("+")
 
 
 def _drop_small(table: TieSamples, sample: Ints, key: Ints) -> tuple[Ints, Ints]:
@@ -254,21 +283,17 @@ def _drop_small(table: TieSamples, sample: Ints, key: Ints) -> tuple[Ints, Ints]
 
 def _find_clearest(table: TieSamples, of: ConceptMembers, weight: Doubles) -> tuple[float, AnswerTie] | None:
     """The pair of concept and answer whose effect is surest to be large, if any is large."""
-    width = len(table.answers)
     if not len(of.sample):
         return None
-    train = table.train[of.sample]
-    w = np.where(train, 0.0, weight[of.sample])
-    pairs, pair, _ = number_keys(of.group * width + table.answer[of.sample])
-    group = pairs // width
-    groups = len(of.keys)
-    all_train = np.bincount(of.group, weights=train, minlength=groups)[group]
-    all_ood = np.bincount(of.group, weights=w, minlength=groups)[group]
-    effective = all_ood**2 / np.bincount(of.group, weights=w * w, minlength=groups)[group]
-    here = np.bincount(pair, weights=train, minlength=len(pairs)) / all_train
-    there = np.bincount(pair, weights=w, minlength=len(pairs)) / all_ood
-    effect, error = here - there, _standard_error(here, there, all_train, effective)
-    sure = NormalDist().inv_cdf(1 - CHANCE / max(len(pairs), 2))
+    w = np.where(table.train, 0.0, weight)[of.sample]
+    group = of.pairs // len(table.answers)
+    ood_size = np.bincount(of.group, weights=w, minlength=len(of.keys))
+    effective = ood_size**2 / np.bincount(of.group, weights=w * w, minlength=len(of.keys))
+    here = of.train_count / of.train_size[group]
+    there = np.bincount(of.pair, weights=w, minlength=len(of.pairs)) / ood_size[group]
+    effect = here - there
+    error = _standard_error(here, there, of.train_size[group], effective[group])
+    sure = NormalDist().inv_cdf(1 - CHANCE / max(len(of.pairs), 2))
     clear = np.where(effect > LEAST_EFFECT, effect - sure * error, -1.0)
     place = int(clear.argmax())
     if clear[place] <= 0:
@@ -277,14 +302,15 @@ def _find_clearest(table: TieSamples, of: ConceptMembers, weight: Doubles) -> tu
     for size in reversed(of.sizes):
         key, part = divmod(key, size)
         parts.append(part)
-    named: dict[str, list[str]] = {QT: [], KW: [], KO: []}
     vocabulary = {QT: table.types, KW: table.words, KO: table.kinds}
-    names = of.shortcut.replace(KWP, f"{KW}+{KW}").replace(KOP, f"{KO}+{KO}").split("+")
-    for name, part in zip(names, reversed(parts[1:]), strict=True):
-        named[name].append(vocabulary[name][part])
-    answer = table.answers[int(pairs[place] % width)]
-    tie = AnswerTie("".join(named[QT]), tuple(named[KW]), tuple(named[KO]), answer)
-    return float(clear[place]), tie
+    names = _list_part_names(of.shortcut)
+    named = [(name, vocabulary[name][part]) for name, part in zip(names, reversed(parts[1:]), strict=True)]
+    return float(clear[place]), _join_parts(named, table.answers[int(of.pairs[place] % len(table.answers))])
+
+
+def _join_parts(parts: Sequence[tuple[str, str]], answer: str) -> AnswerTie:
+    named = {name: tuple(value for kind, value in parts if kind == name) for name in (QT, KW, KO)}
+    return AnswerTie("".join(named[QT]), named[KW], named[KO], answer)
 
 
 def _standard_error(here: Any, there: Any, many: Any, effective: Any) -> Any:
@@ -298,7 +324,7 @@ def _simplify(table: TieSamples, tie: AnswerTie, weight: Doubles) -> AnswerTie:
     effect, error, _ = _measure_effect(table, tie, weight)
     for part in _list_parts(tie):
         simpler, own, n = _measure_effect(table, part, weight)
-        if n and simpler >= LEAST_EFFECT and effect - simpler < SAME * float(np.hypot(error, own)):
+        if n and simpler > MOST_OF * effect and effect - simpler < SAME * float(np.hypot(error, own)):
             return part
     return tie
 
@@ -308,10 +334,7 @@ def _list_parts(tie: AnswerTie) -> Iterator[AnswerTie]:
     parts = [*([(QT, tie.type)] if tie.type else []), *((KW, w) for w in tie.words), *((KO, k) for k in tie.kinds)]
     for many in range(1, len(parts)):
         for some in combinations(parts, many):
-            names: dict[str, list[str]] = {QT: [], KW: [], KO: []}
-            for name, value in some:
-                names[name].append(value)
-            yield AnswerTie("".join(names[QT]), tuple(names[KW]), tuple(names[KO]), tie.answer)
+            yield _join_parts(some, tie.answer)
 
 
 def _measure_effect(table: TieSamples, tie: AnswerTie, weight: Doubles) -> tuple[float, float, int]:

@@ -23,8 +23,9 @@ def section(evidence: AuditEvidence) -> Section | None:
     ]
     lead = (
         "A sample has a concept if its type, its words and the objects of its image are those named, whatever its "
-        "answer. Every line is what the lines above leave unexplained: a tie of a question type also shows in the words"
-        f" of such questions, and is told once. Differences below {format_percent(LEAST_EFFECT, 0)} points are not told."
+        "answer. Every line is what the lines above leave unexplained: a tie of a question type also shows in the "
+        "words of such questions, and is told once. "
+        f"Differences below {format_percent(LEAST_EFFECT, 0)} points are not told."
     )
     note = "Share with its 95% interval from the number of samples."
     table = Table("", heads, [_build_row(one) for one in evidence.tied], note, "tied")
