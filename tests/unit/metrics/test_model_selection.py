@@ -1,5 +1,7 @@
 """Model selection: each strategy chooses the epoch it should, and figures are those of the chosen epoch."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -90,8 +92,8 @@ def test_findings_hold_fail_or_are_not_measured():
 
 def test_records_are_read_as_they_were_written():
     for record in (make_world(), make_run("updn", EPOCHS)):
-        assert parse_selection_record(record.to_json()).to_json() == record.to_json()
-    with pytest.raises(ValueError):
+        assert parse_selection_record(json.loads(json.dumps(record.to_json()))) == record
+    with pytest.raises((ValueError, TypeError)):
         parse_selection_record(make_world().to_json() | {"more": 1})
 
 
