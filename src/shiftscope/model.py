@@ -1,7 +1,7 @@
 """Model: the protocol, the records it takes and returns, and the one string that names a model.
 
 A Prompt is what a model gets, a Response what it returns. `build_model` reads a name such as `oracle`,
-`nsvqa:FOLDER`, `hf:ORG/MODEL` or `package.module:Class`.
+`nsvqa:FOLDER`, `hf:ORG/MODEL` or `package.module:Class`. What stands behind a plus wraps a model: `updn+lmh:FOLDER`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,7 +20,7 @@ from .deprecated import accept_old_field
 from .errors import UserError, unknown
 from .picture import Picture
 from .question import Question
-from .registry import MODELS
+from .registry import MODELS, WRAPPERS
 from .result import AS_IS, MISSING, STATUSES
 from .scene import Scene
 from .schema import OPEN, Schema
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 ServerIdentity = dict[str, dict[str, Any]]  # by the model's id, what the server says of it
 LONGEST_SHOWN = 60  # characters of a value that an error quotes
 TEXT, IMAGES, SCENES, PROGRAMS = "text", "images", "scenes", "programs"
+PLUS = "+"  # between a model and what wraps it
 EVERYTHING = frozenset((TEXT, IMAGES, SCENES, PROGRAMS))
 
 
@@ -300,9 +302,31 @@ class ModelTraits:
     trainable: Trainable | None = None
 
 
+def is_kind(kind: str) -> bool:
+    """Whether the registry has the model; `updn+lmh` is a model and what wraps it, which must be known."""
+    base, *wrappers = kind.split(PLUS)
+    if base not in MODELS.names():
+        return False
+    for name in wrappers:
+        if name not in WRAPPERS.names():
+            raise unknown("method", name, WRAPPERS.names(), kind)
+    return True
+
+
+def load_kind(kind: str) -> Any:
+    """What the file of a model defines, as `models/__init__.py` lists it; wrapped by what stands behind each plus."""
+    inner, plus, name = kind.rpartition(PLUS)
+    return _wrap_kind(inner, name) if plus else MODELS.load(kind)
+
+
+@cache
+def _wrap_kind(inner: str, name: str) -> Any:
+    return WRAPPERS.load(name).WRAPPER.wrap(load_kind(inner), inner, name)
+
+
 def get_traits(kind: str) -> ModelTraits:
     """What the file of that name in the registry says of its model."""
-    traits: ModelTraits = getattr(MODELS.load(kind), "TRAITS", DEFAULT_TRAITS)
+    traits: ModelTraits = getattr(load_kind(kind), "TRAITS", DEFAULT_TRAITS)
     return traits
 
 
@@ -327,7 +351,7 @@ def parse_model_name(text: str) -> ModelName:
     One whose file has a function `claims(text)` also takes strings that begin with no model's name.
     """
     kind, colon, target = text.partition(":")
-    if kind in MODELS.names():
+    if is_kind(kind):
         form = get_traits(kind).target
         if not colon and (not form or kind in form.split(" or ")):
             return ModelName(kind)
@@ -356,5 +380,5 @@ def get_reads(text: str, model: Model | None = None) -> frozenset[str] | None:
 def build_model(text: str, setting: ModelSetting) -> Model:
     """The model a string names, ready to predict."""
     name = parse_model_name(text)
-    model: Model = MODELS.load(name.kind).build(name.target, setting)
+    model: Model = load_kind(name.kind).build(name.target, setting)
     return model

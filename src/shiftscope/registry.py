@@ -172,6 +172,7 @@ STUDIES = Registry("study", "shiftscope.suites", ("STUDY",), "shiftscope.studies
 REPORTED = Registry("reported", "shiftscope.suites", ("REPORTED",), "shiftscope.reported")  # figures of papers
 WORLDS = Registry("world", "shiftscope.world", ("WORLD",), "shiftscope.worlds")
 MODELS = Registry("model", "shiftscope.models", ("build",), "shiftscope.models")
+WRAPPERS = Registry("wrapper of models", "shiftscope.models.debiasing", ("WRAPPER",), "shiftscope.debiasing")
 METRICS = Registry("metric", "shiftscope.metrics", ("measure", "measure_runs"), "shiftscope.metrics")
 SHIFTS = Registry("shift", "shiftscope.shift", plugins="shiftscope.shifts")
 RECIPES = Registry("recipe", "shiftscope.shift", ("build_recipe",))  # the shifts that an audit can make

@@ -1,6 +1,7 @@
 """Every model that can be trained: its loss falls within a few steps on a tiny world, and what it is built of is kept."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,7 @@ from device_waits import WAITS, list_operations
 from lazy import lazy
 from shiftscope.models.nsvqa.trained_model import TrainedModel
 from shiftscope.models.nsvqa.training import NeuroSymbolicTraining
-from shiftscope.registry import MODELS
+from shiftscope.registry import MODELS, WRAPPERS
 from shiftscope.suites.clevr_hyp.suite import ClevrHypSpec
 from shiftscope.suites.superclevr.suite import SuperclevrSpec
 from shiftscope.train.data import SuiteTrainingData, gather_split
@@ -35,19 +36,30 @@ def list_trainables():
 
 
 TRAINABLES = list_trainables()
+WRAPPED = [f"updn+{name}" for name in WRAPPERS.names()]
+GATHERED = {}
 
 
-@pytest.mark.parametrize("model", TRAINABLES)
+def gather(data, stages):
+    """The tiny world; models whose stages learn from the same share one."""
+    key = data.name, tuple((stage.supervision, type(stage).collect.__qualname__) for stage in stages)
+    if key not in GATHERED:
+        GATHERED[key] = gather_split(data, "train", stages, device="cpu")
+    held = GATHERED[key]
+    return replace(held, supervision=dict(zip([s.name for s in stages], held.supervision.values(), strict=True)))
+
+
+@pytest.mark.parametrize("model", [*TRAINABLES, *WRAPPED])
 def test_the_loss_of_every_part_falls(model):
     stages, parts = find_trainable(model).stages, {}
     data = OUTCOMES if any(ACTIONS in stage.supervision for stage in stages) else WORLD
-    world = gather_split(data, "train", stages, device="cpu")
+    world = gather(data, stages)
     for stage in stages:
         config = stage.fit_vocabulary(data.schema, world)
         torch.manual_seed(0)
         module = stage.build(config, {name: parts[name] for name in stage.needs})
         stage.load_pretrained(module, config)
-        examples = stage.make_examples(stage.encode(world, find_trained(stage), "cpu"), config, "cpu")
+        examples = stage.make_examples(stage.encode(world, parts | find_trained(stage), "cpu"), config, "cpu")
         batch = examples.batch(torch.arange(min(4, len(examples))))
         losses = run_steps(stage, module.train(), batch)
         if stage.captured:

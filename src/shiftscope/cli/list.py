@@ -19,6 +19,7 @@ REGISTRIES: dict[str, registry.Registry] = {
     "tests": registry.GENERALIZATION_TESTS,
     "worlds": registry.WORLDS,
     "sections": registry.SECTIONS,
+    "debiasing": registry.WRAPPERS,
 }
 FORMER_NAMES = {"notations": "dialects"}  # which `--json` keeps, and the argument takes too
 SECTIONS = (*list(REGISTRIES)[:4], "ops", *list(REGISTRIES)[4:])

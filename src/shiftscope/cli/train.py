@@ -22,7 +22,7 @@ CONVERGED = 0.003  # of validation examples: a training that rises by more over 
 
 def command(
     model: Annotated[str, typer.Option(help="A trainable model, as nsvqa; models of the same parts share one folder.")],
-    data: Annotated[str, typer.Option(help="The folder of a dataset, or SUITE[:VARIANT]: nothing is then stored.")],
+    data: Annotated[str, typer.Option(help="The folder of a dataset, SUITE[:VARIANT], or questions without pictures.")],
     visual: Annotated[
         Literal["easy", "mid", "hard"] | None, typer.Option(help="Another visual level of the suite's variant.")
     ] = None,
@@ -40,6 +40,9 @@ def command(
         list[str] | None, typer.Option("--set", help="NAME=VALUE: a size of the network, its batch, lr or backbone.")
     ] = None,
     minutes: Annotated[float, typer.Option(min=0, help="Pause after so many; the same command resumes.")] = 0,
+    keep_epochs: Annotated[
+        bool, typer.Option("--keep-epochs", help="Keep every epoch's weights under epochs/, to select one later.")
+    ] = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Train in so many processes, one per GPU; see below.")] = 1,
     as_json: shared.AsJson = False,
@@ -65,6 +68,7 @@ def command(
     spec = TrainSpec(
         *(model, data, visual or "", images, seed, only, other, epochs or None, chosen, tuple(pairs)),
         *(device, workers, processes, minutes or None),
+        keep_epochs=keep_epochs,
         command=line,
     )
     try:

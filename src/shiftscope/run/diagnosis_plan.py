@@ -27,7 +27,6 @@ from ..errors import UserError
 from ..metrics.significance import smallest_detectable_drop
 from ..model import ModelOptions
 from ..question import Question
-from ..registry import MODELS
 from ..result import AS_IS, BLIND
 from ..rng import derive
 from ..scene import load_schema
@@ -192,7 +191,7 @@ def _explain_unsuited(part: DiagnosticPart, spec: DiagnosisSpec) -> str:
         return "the model cannot be told of actions"
     if part.mode and not name.traits.prompted:
         return "the model's answers do not depend on instructions"
-    describe = getattr(MODELS.load(name.kind), "describe_run", None)
+    describe = getattr(model_api.load_kind(name.kind), "describe_run", None)
     try:
         if describe:
             describe(name.target, spec.options, lambda: load_schema(part.schema))

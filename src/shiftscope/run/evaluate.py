@@ -20,7 +20,6 @@ from ..model import Model, ModelError, ModelOptions, ModelSetting, Response, Ser
 from ..prompt import join_action
 from ..question import Question
 from ..questions.answer_space import infer_expected
-from ..registry import MODELS
 from ..response import Unread, read_response
 from ..result import AS_IS, CONDITIONS_PART_FIELD, Prediction, QuestionRecord, RunLog, build_question_record
 from ..schema import OPEN
@@ -96,7 +95,7 @@ class RunSpec:
         if options.positions != model_api.DEFAULTS.positions and options.positions not in name.traits.positions:
             raise unknown("way to tell positions", options.positions, name.traits.positions, self.model)
         self.adapt.check(self.model, name.traits)
-        describe = getattr(MODELS.load(name.kind), "describe_run", None)
+        describe = getattr(model_api.load_kind(name.kind), "describe_run", None)
         spec |= describe(name.target, options, learned.schema) if describe else {}
         spec |= self.adapt.describe(source, self.split)
         if name.traits.learns:

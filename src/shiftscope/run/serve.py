@@ -17,9 +17,8 @@ from typing import Any
 
 from ..answer import spell
 from ..errors import UserError
-from ..model import EVERYTHING, Model, ModelError, get_reads, parse_model_name, predict_checked
+from ..model import EVERYTHING, Model, ModelError, get_reads, load_kind, parse_model_name, predict_checked
 from ..records import content_id
-from ..registry import MODELS
 from .evaluate import RunSpec
 from .question_matcher import QuestionMatcher
 from .question_source import QuestionSource
@@ -134,7 +133,7 @@ def build_root_name(run: RunSpec, source: QuestionSource) -> str:
     """A name for everything that the responses of a run's model depend on, as far as files tell."""
     spec = {k: v for k, v in run.spec(source).items() if k != "data"}
     name = parse_model_name(run.model)
-    digest_target = getattr(MODELS.load(name.kind), "digest_target", None)
+    digest_target = getattr(load_kind(name.kind), "digest_target", None)
     spec |= {"file": digest_target(name.target)} if digest_target else {}
     return content_id(spec)
 

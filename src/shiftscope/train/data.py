@@ -23,6 +23,7 @@ from ..registry import SUITES
 from ..render import open_renderer
 from ..scene import Scene
 from ..schema import Schema
+from ..shortcuts import audit_folder
 from ..store.dataset import Dataset, data_id, find_schema, has_grounding, refuse_study
 from ..store.image import StoredImage
 from ..store.question_part import QuestionPart
@@ -33,6 +34,7 @@ from ..url_path import parse_path
 from ..world import load_world
 from .feed import SceneQuestions, SuiteSource, list_trainable_suites, render_source, summarize_source
 from .process_group import ALONE, ProcessGroup
+from .question_files import QuestionFilesData, open_audit_questions, open_question_files
 
 TRAIN, VAL = "train", "val"
 Stages = Sequence[TrainStage]
@@ -113,17 +115,24 @@ class DatasetTrainingData:
         return min(there, self.images) if split == TRAIN else there
 
 
-TrainingData: TypeAlias = SuiteTrainingData | DatasetTrainingData
+TrainingData: TypeAlias = SuiteTrainingData | DatasetTrainingData | QuestionFilesData
 
 
 def open_training_data(
     text: str, *, visual: str = "", images: int = 20_000, part: QuestionPart | None = None
 ) -> TrainingData:
-    """What `--data` names: DIR, or SUITE[:VARIANT] with so many training images, and a quarter for val."""
+    """What `--data` names: DIR, or SUITE[:VARIANT] with so many training images, and a quarter for val.
+
+    DIR is a dataset, or an audit of VQA files; files themselves stand between commas. Of these, only words are learned.
+    """
     if images < 1:
         raise UserError(f"{images} images are too few to train on; give at least 1")
+    if "," in text:
+        return _refuse_options(open_question_files(text), text, visual, part)
     path = parse_path(text)
     refuse_study(path)
+    if audit_folder.has_audit_traces(path) and not (path / audit_folder.DATASET_MANIFEST).exists():
+        return _refuse_options(open_audit_questions(path), text, visual, part)
     if path.exists() or "/" in text:
         if visual:
             raise UserError(f"{text} is made already: --visual is for a suite, as in --data superclevr")
@@ -147,6 +156,12 @@ def open_training_data(
         if spec.splits().get(TRAIN) == images and spec.splits().get(VAL):
             return SuiteTrainingData(suite, spec)
     raise UserError(f"{images} training images leave none to choose by; train on at least 4")
+
+
+def _refuse_options(data: QuestionFilesData, text: str, visual: str, part: QuestionPart | None) -> QuestionFilesData:
+    if visual or part is not None:
+        raise UserError(f"{text}: --{'visual' if visual else 'part'} is not for questions without pictures")
+    return data
 
 
 def _open_dataset(path: Path, images: int, part: QuestionPart | None) -> DatasetTrainingData:
@@ -195,6 +210,9 @@ def gather_split(
 
     Several processes make a part each, and then all of them have everything.
     """
+    if isinstance(data, QuestionFilesData):
+        refuse_blind(data, stages)
+        return SplitData(None, (), _collect(stages, *data.read(split)))
     if not isinstance(data, SuiteTrainingData):
         return _read_stored(data, split, stages, device, workers, group, tell)
     asked, drawn = _want(stages, PROGRAMS, ANSWERS), _want(stages, IMAGES)
@@ -202,6 +220,15 @@ def gather_split(
     where: dict[str, Any] = {"index": group.index, "of": group.of, "grounding": _want(stages, GROUNDING)}
     source = replace(data.source(split, asked), **where, **how)
     return _make_split(source, data.count(split), stages, split != TRAIN, device, workers, group, tell)
+
+
+def refuse_blind(data: TrainingData, stages: Stages) -> None:
+    """Refuse to train on questions without pictures what looks at these."""
+    if isinstance(data, QuestionFilesData) and _want(stages, IMAGES):
+        raise UserError(
+            f"{data.name} has no pictures, and this model looks at them; train one that reads the question alone "
+            "(MODEL+language), or name a file of region features with --set features=FILE"
+        )
 
 
 def _want(stages: Stages, *kinds: str) -> bool:

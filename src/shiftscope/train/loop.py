@@ -116,12 +116,15 @@ def fit(
     deadline: float = math.inf,
     tell: ProgressCallback = lambda done, total, words: None,
     log: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
+    keep: Callable[[int, nn.Module], None] | None = None,
 ) -> FittedModule:
     """Train, or resume from the task's checkpoint in that folder; an interrupt leaves one.
 
-    `deadline`, as time.monotonic counts, leaves one too and raises TrainingPaused.
+    `deadline`, as time.monotonic counts, leaves one too and raises TrainingPaused. `keep` gets the averaged weights
+    of every epoch.
     """
     training = _TrainingLoop(task, accelerator, seed, checkpoints)
+    training.keep = keep
     state = training.state
     if state.done:
         log(state.rows)
@@ -141,6 +144,7 @@ class _TrainingLoop:
 
         self.task, self.accelerator, self.seed, self.checkpoints = task, accelerator, seed, checkpoints
         self.recipe = task.recipe
+        self.keep: Callable[[int, nn.Module], None] | None = None
         size, several = 1 if task.train is None else len(task.train), accelerator.num_processes > 1
         self.batch = min(self.recipe.batch, max(size // FEWEST, min(size, SMALLEST)))  # over all processes
         self.steps = size // self.batch  # in an epoch
@@ -287,12 +291,15 @@ class _TrainingLoop:
         if figure > state.best_figure or not state.best:
             state.best_figure, state.best_epoch = figure, epoch + 1
             state.best = {name: value.clone() for name, value in module.state_dict().items()}
+        if self.keep is not None and self.accelerator.is_main_process:
+            self.keep(epoch + 1, module)
         examples = self.steps * self.batch
         return {
             "part": task.name,
             "epoch": epoch + 1,
             "losses": {name: round(value, 6) for name, value in sorted(losses.items())},
             "val": {name: round(value, 6) for name, value in sorted(shares.items())},
+            "val_counts": {name: [int(right), int(of)] for name, (right, of) in sorted(counts.items())},
             "figure": round(figure, 6),
             "examples": examples,
             "examples_per_second": round(examples / max(seconds, 1e-9), 1),

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +22,7 @@ from .. import __version__
 from ..errors import UserError, unknown
 from ..files import digest_of, find_cache_folder
 from ..folder import Folder, list_contents, open_folder
-from ..model import get_traits
+from ..model import get_traits, is_kind
 from ..records import content_id
 from ..registry import MODELS, SCHEMAS
 from ..rng import seed_of
@@ -31,7 +32,8 @@ from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_we
 from ..url_path import refuse_url
 from .accelerator import make_accelerator, name_device
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
-from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
+from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data, refuse_blind
+from .epochs import finish_epochs, list_epochs, write_epoch
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
 from .process_group import ProcessGroup
 
@@ -61,6 +63,7 @@ class TrainSpec:
     workers: int = 1
     processes: int = 1  # that train together, each its part of every batch: one per GPU
     minutes: float | None = None  # after which it pauses, and the same again resumes
+    keep_epochs: bool = False  # keep the last part's weights of every epoch, each as a trained folder under epochs/
     command: str = ""  # as it was typed
 
     def __post_init__(self) -> None:
@@ -104,7 +107,7 @@ class TrainSpec:
 
 def find_trainable(model: str) -> Trainable:
     """How a model of the registry is trained; a UserError names those that can be."""
-    found = get_traits(model).trainable if model in MODELS.names() else None
+    found = get_traits(model).trainable if is_kind(model) else None
     if found is None:
         known = [name for name, m in MODELS.load_all() if getattr(m, "TRAITS", None) and m.TRAITS.trainable]
         raise unknown("trainable model", model, known)
@@ -153,6 +156,7 @@ def train_on(
 ) -> TrainedFolder:
     """The same on data that are open already, and on splits where these were gathered before."""
     refuse_url(out, "a training")
+    refuse_blind(data, spec.stages)
     other = spec.trainable.folder.read(spec.other) if spec.other else None
     if other is not None and other.schema != data.schema:
         raise UserError(f"{spec.other} was trained on {other.schema.name}, and {spec.data} is {data.schema.name}")
@@ -160,13 +164,13 @@ def train_on(
     name = f"{data.name.replace(':', '-')}-{content_id(recorded)[:12]}"
     folder = open_folder(out or find_cache_folder() / "models" / name)
     if (folder.path / MODEL_FILE).exists():
-        return _read_finished(spec.trainable, folder.path, recorded)
+        return _read_finished(spec, folder.path, recorded)
     _refuse_foreign(folder.path)
     deadline = time.monotonic() + 60 * spec.minutes if spec.minutes else math.inf
     accelerator = make_accelerator(spec.device)
     with _hold_folder(folder, recorded, accelerator):
         if (folder.path / MODEL_FILE).exists():
-            return _read_finished(spec.trainable, folder.path, recorded)
+            return _read_finished(spec, folder.path, recorded)
         bar = bar if accelerator.is_main_process else show_no_progress
         training = _Training(spec, data, other, folder, recorded, accelerator, bar, splits, deadline)
         return replace(training.run(), new=True)
@@ -270,6 +274,8 @@ class _Training:
         }
         self.accelerator.wait_for_everyone()
         if self.accelerator.is_main_process:
+            if self.spec.keep_epochs:
+                finish_epochs(trained, self.folder.path, about, files, self.log_rows[stages[-1].name])
             trained.write(self.folder.path, about, files)
             _remove_checkpoints(self.folder)
         self.accelerator.wait_for_everyone()
@@ -335,6 +341,7 @@ class _Training:
                 deadline=self.deadline,
                 tell=tell,
                 log=write_log,
+                keep=partial(write_epoch, self.folder.path, stage.name) if self._keeps(stage) else None,
             )
         round_weights(fitted.module)
         began = time.monotonic()
@@ -358,6 +365,10 @@ class _Training:
             "command": self.spec.command,
         }
         return entry, file
+
+    def _keeps(self, stage: TrainStage) -> bool:
+        """Whether every epoch's weights of it are kept: of the last part that is trained."""
+        return self.spec.keep_epochs and stage.name == self.spec.stages[-1].name
 
     def _make_examples(self, stage: TrainStage, data: SplitData, config: Any, parts: Mapping[str, Any]) -> ExampleSet:
         return stage.make_examples(stage.encode(data, parts, self.device), config, self.device)
@@ -393,9 +404,9 @@ def compute_rise(figures: Sequence[float]) -> float:
     return max(figures) - max(before, default=0.0)
 
 
-def _read_finished(trainable: Trainable, out: Path, recorded: dict[str, Any]) -> TrainedFolder:
+def _read_finished(spec: TrainSpec, out: Path, recorded: dict[str, Any]) -> TrainedFolder:
     """What was trained there before, if it is the same and its weights are as they were written."""
-    found = trainable.folder.read(out)
+    found = spec.trainable.folder.read(out)
     before = found.about.get("spec")
     if not isinstance(before, dict):
         raise UserError(f"{out} holds a model that no training made; name another folder with --out")
@@ -404,6 +415,8 @@ def _read_finished(trainable: Trainable, out: Path, recorded: dict[str, Any]) ->
         raise UserError(f"{out} holds another trained model: {other}; name another folder with --out")
     for part in found.parts:
         found.read_bytes(part)
+    if spec.keep_epochs and not list_epochs(out):
+        raise UserError(f"{out} was trained already, and its epochs were not kept; name another folder with --out")
     return found
 
 

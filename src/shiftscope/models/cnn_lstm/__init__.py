@@ -11,6 +11,7 @@ from ..end_to_end.training import AnswerStage
 
 class CnnLstmStage(AnswerStage):
     recipe = replace(AnswerStage.recipe, epochs=20)
+    debiasable = True
     sizes = MappingProxyType({"words": 256, "hidden": 512, "image": 512, "answers": 1024})
 
     def build_network(self, config: AnswererConfig) -> Any:

@@ -1,9 +1,9 @@
 """A convolution over the image's features, pooled over all cells, joined with the question's last state."""
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, QuestionEncoder, pick_rows
+from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, AnswerStates, QuestionEncoder, pick_rows
 from ..end_to_end.questions import AnswererConfig
 
 
@@ -14,11 +14,11 @@ class CnnLstmAnswerer(Answerer):
         self.question = QuestionEncoder(config.tokens, self.size("words"), hidden, nn.LSTM)
         self.see = nn.Sequential(nn.Conv2d(self.features.channels, image, 1), nn.BatchNorm2d(image), nn.ReLU())
         self.answer = AnswerHead(2 * image + hidden, self.size("answers"), len(config.answers))
+        self.joint_size, self.question_size = self.size("answers"), hidden
 
-    def forward(self, batch: AnswerBatch) -> Tensor:
+    def read_states(self, batch: AnswerBatch) -> AnswerStates:
         assert batch.images is not None
         cells = self.see(self.encode_images(batch.images).permute(0, 3, 1, 2))
         pooled = torch.cat([cells.amax((2, 3)), cells.mean((2, 3))], 1)
-        known = [pick_rows(pooled, batch.rows), self.question(batch.words, batch.lengths)]
-        found: Tensor = self.answer(torch.cat(known, 1))
-        return found
+        question = self.question(batch.words, batch.lengths)
+        return self.answer.read_states(torch.cat([pick_rows(pooled, batch.rows), question], 1), question)

@@ -40,10 +40,19 @@ class AnsweringModel:
     """Answers questions about images by a trained network, in batches."""
 
     def __init__(
-        self, trained: TrainedAnswerer, module: Any, device: str, sees: bool, takes_actions: bool = False
+        self,
+        trained: TrainedAnswerer,
+        module: Any,
+        device: str,
+        sees: bool,
+        takes_actions: bool = False,
+        score: Callable[[Any, Any], Any] | None = None,
+        lookup: Callable[[Sequence[str], str], Any] | None = None,
     ) -> None:
         gpu = device.startswith("cuda")
         self.trained, self.module, self.device, self.takes_actions = trained, module, device, takes_actions
+        self.score = score or (lambda network, batch: network(batch))  # [question, answer]
+        self.lookup = lookup  # what there is to see of images by their names, instead of pictures
         self.config: AnswererConfig = module.config
         self.reads = frozenset((TEXT, IMAGES)) if sees else frozenset((TEXT,))
         self.batch = GPU_QUESTIONS if gpu else CPU_QUESTIONS
@@ -64,6 +73,8 @@ class AnsweringModel:
             return "an action is told, and this model sees only what is shown"
         if IMAGES in self.reads and len(prompt.pictures) != 1:
             return f"{len(prompt.pictures)} images; this model looks at one" if prompt.pictures else "no image"
+        if self.lookup is not None and len(prompt.question.scenes) != 1:
+            return f"{len(prompt.question.scenes)} images; this model looks at one"
         return ""
 
     def _answer(self, prompts: Sequence[Prompt]) -> list[Response]:
@@ -78,14 +89,18 @@ class AnsweringModel:
         with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16, enabled=self.device.startswith("cuda")):
             images = self._see(order) if order else None
             rows = [place[p.pictures[0].id] for p in prompts] if order else []
-            found = self.module(
+            if self.lookup is not None:
+                names = list(dict.fromkeys(p.question.scenes[0] for p in prompts))
+                images, rows = self.lookup(names, self.device), [names.index(p.question.scenes[0]) for p in prompts]
+            found = self.score(
+                self.module,
                 AnswerBatch(
                     torch.from_numpy(words).long().to(self.device),
                     torch.from_numpy(lengths).to(self.device),
                     images,
-                    torch.tensor(rows, device=self.device) if order else None,
+                    torch.tensor(rows, device=self.device) if rows else None,
                     max(Counter(rows).values(), default=1),
-                )
+                ),
             )
             chances, best = found.float().softmax(-1).max(-1)
         answers = [type_answer(self.config.answers[k]) for k in best.tolist()]
@@ -120,7 +135,7 @@ class AnswererEntry:
     def traits(self) -> ModelTraits:
         training = AnswerTraining(self.stage)
         training.folder = self.folder
-        sees = IMAGES in self.stage.supervision
+        sees = self.stage.sees
         return ModelTraits(
             target=f"{self.name}:FOLDER",
             reads=frozenset((TEXT, IMAGES)) if sees else frozenset((TEXT,)),
@@ -138,5 +153,7 @@ class AnswererEntry:
         """The trained model in a folder, on the device of the options or the best."""
         trained = self.folder.find(self.name, target, setting.schema)
         device = trained.choose_device(setting.options.device)
-        module = load_stage(trained, self.stage, device)
-        return AnsweringModel(trained, module, device, IMAGES in self.stage.supervision, self.stage.takes_actions)
+        module, stage = load_stage(trained, self.stage, device), self.stage
+        lookup = stage.find_lookup(module.config)
+        sees = stage.sees and lookup is None
+        return AnsweringModel(trained, module, device, sees, stage.takes_actions, stage.logits, lookup)

@@ -23,13 +23,30 @@ class AnswerBatch:
     most: int = 1  # questions about one image
     targets: Tensor | None = None  # [question] int64, UNSEEN for an answer outside the vocabulary
     about_parts: Tensor | None = None  # [question] bool
+    image_of: Tensor | None = None  # [question] the number of its image among all, where a loss wants to know
+    bias: Tensor | None = None  # [question, answer] probabilities by something that answers too easily
 
     def __len__(self) -> int:
         return len(self.words)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerStates:
+    """What a network makes of a batch: scores of answers, and the states that debiasing looks at."""
+
+    scores: Tensor  # [question, answer]
+    joint: Tensor  # [question, number] what the last layer reads, of question and image
+    question: Tensor  # [question, number] of the question alone
+
+
 class Answerer(nn.Module):
-    """A network that gives every answer a score: `forward(batch)` is [question, answer]."""
+    """A network that gives every answer a score: `forward(batch)` is [question, answer].
+
+    One that can be debiased has `read_states`, and says how long its states are.
+    """
+
+    joint_size: int
+    question_size: int
 
     def __init__(self, config: AnswererConfig) -> None:
         super().__init__()
@@ -40,6 +57,12 @@ class Answerer(nn.Module):
 
     def size(self, name: str) -> int:
         return int(self.config.sizes[name])
+
+    def read_states(self, batch: AnswerBatch) -> AnswerStates:
+        raise NotImplementedError
+
+    def forward(self, batch: AnswerBatch) -> Tensor:
+        return self.read_states(batch).scores
 
     def encode_images(self, images: Tensor) -> Tensor:
         """[image, y, x, channel] what is computed once per image, of pixels or of what it was computed to before."""
@@ -69,7 +92,11 @@ class QuestionEncoder(nn.Module):
         self.read: Any = kind(width, hidden, batch_first=True)  # type: ignore[call-arg,arg-type]
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """[question, hidden]. What stands behind a question comes too late to change its state there.
+        """[question, hidden]. What stands behind a question comes too late to change its state there."""
+        return self.pick_last(self.scan(words), lengths)
+
+    def scan(self, words: Tensor) -> Tensor:
+        """[question, token, hidden] the state after each token.
 
         In float32: autocast would make it float16, in which gradients of a large batch underflow.
         """
@@ -77,6 +104,10 @@ class QuestionEncoder(nn.Module):
             vectors = self.embed(words)
             scanned = isinstance(self.read, nn.GRU) and vectors.is_cuda and torch.is_grad_enabled()
             states: Tensor = _scan(self.read, vectors) if scanned else self.read(vectors)[0]
+        return states
+
+    def pick_last(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """[question, hidden] the state after the last token."""
         last = (lengths - 1)[:, None, None].expand(-1, 1, states.shape[-1])
         return states.gather(1, last)[:, 0]
 
@@ -94,6 +125,10 @@ class AnswerHead(nn.Sequential):
 
     def __init__(self, inside: int, hidden: int, answers: int) -> None:
         super().__init__(nn.Linear(inside, hidden), nn.BatchNorm1d(hidden), nn.ReLU(), nn.Linear(hidden, answers))
+
+    def read_states(self, known: Tensor, question: Tensor) -> AnswerStates:
+        joint = self[2](self[1](self[0](known)))
+        return AnswerStates(self[3](joint), joint, question)
 
 
 class PlacedConv(nn.Module):

@@ -6,7 +6,7 @@ They are collected in the processes that make the data, as arrays, since there a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +38,10 @@ class AnsweredQuestions:
     images: Ints  # [question] number of its image
     about_parts: npt.NDArray[np.bool_]  # [question]
     image_count: int  # of all images, those without a question too
+    type_words: tuple[str, ...] = ()  # each question type once, as the data name it; "" for a question without one
+    types: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # [question] number in type_words
+    image_ids: tuple[str, ...] = ()  # of all images, in their order
+    ids: tuple[str, ...] = ()  # [question]
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -54,6 +58,8 @@ class AnsweredQuestions:
         answers = [spell(q.answer) for q in kept if q.answer is not None]
         words = tuple(sorted(set(answers)))
         number = {word: k for k, word in enumerate(words)}
+        types = tuple(sorted({q.kind for q in kept}))
+        type_number = {name: k for k, name in enumerate(types)}
         return cls(
             tokenize_texts([q.text for q in kept]),
             words,
@@ -61,12 +67,17 @@ class AnsweredQuestions:
             np.array([place[q.scenes[0]] for q in kept], np.int64),
             np.array([q.program is not None and any(n.op == PARTS_OP for n in q.program.nodes) for q in kept], bool),
             len(scenes),
+            types,
+            np.array([type_number[q.kind] for q in kept], np.int64),
+            tuple(place),
+            tuple(q.id for q in kept),
         )
 
     @classmethod
     def join(cls, pieces: Sequence[Self]) -> Self:
         words = tuple(sorted({word for piece in pieces for word in piece.texts.vocabulary}))
         answers = tuple(sorted({word for piece in pieces for word in piece.answer_words}))
+        types = tuple(sorted({name for piece in pieces for name in piece.type_words}))
         lengths = np.concatenate([np.diff(piece.texts.at) for piece in pieces])
         past = np.cumsum([0, *(piece.image_count for piece in pieces)])
         return cls(
@@ -80,6 +91,10 @@ class AnsweredQuestions:
             np.concatenate([piece.images + start for piece, start in zip(pieces, past[:-1], strict=True)]),
             np.concatenate([piece.about_parts for piece in pieces]),
             int(past[-1]),
+            types,
+            np.concatenate([_renumber(p.type_words, types)[p.types] for p in pieces]),
+            tuple(name for piece in pieces for name in piece.image_ids),
+            tuple(name for piece in pieces for name in piece.ids),
         )
 
 
@@ -128,6 +143,13 @@ class AnswererConfig:
     def encode_answers(self, questions: AnsweredQuestions) -> Ints:
         """[question] the number of its answer, or UNSEEN."""
         return _renumber(questions.answer_words, self.answers)[questions.answers]
+
+    def count_answers_by_type(self, questions: AnsweredQuestions) -> Ints:
+        """[question type, answer] how often each answer is the true one."""
+        answers, counts = self.encode_answers(questions), np.zeros((len(questions.type_words), len(self.answers)), int)
+        known = answers != UNSEEN
+        np.add.at(counts, (questions.types[known], answers[known]), 1)
+        return counts
 
 
 def tell_action(question: Question) -> Question:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +19,7 @@ from ...trainable import (
     ANSWERS,
     IMAGES,
     Counts,
+    ExampleSet,
     Losses,
     Rows,
     SplitData,
@@ -28,7 +29,8 @@ from ...trainable import (
     count_right_answers,
     order_by_image,
 )
-from .questions import UNSEEN, AnsweredQuestions, AnswererConfig, list_answers, tell_action
+from .objective import BIAS, HEAD, Objective
+from .questions import END, UNSEEN, AnsweredQuestions, AnswererConfig, list_answers, tell_action
 
 if TYPE_CHECKING:
     import torch
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
 
 ANSWERER = "answerer"
 STEP = 8  # lengths of questions are rounded up to a multiple: a GPU meets few shapes
+LEAST = 9  # times that an answer of open vocabulary occurs to be learned: the usual bound of VQA v2
 MEASURED = 2048  # questions measured at once
 RECIPE = ("batch", "lr", "weight_decay")  # what of a recipe is a setting
 NOTHING = ""  # the backbone of a model that has none
+BOTH, LANGUAGE, VISION = "both", "language", "vision"  # what a model reads
 
 
 class AnswerStage(TrainStage):
@@ -53,19 +57,35 @@ class AnswerStage(TrainStage):
     backbone: str = "shipped"  # of image features; NOTHING: the network sees pixels itself, or no image
     sizes: Mapping[str, float] = MappingProxyType({})
     takes_actions: bool = False  # whether it reads an action and a question as one text
+    debiasable: bool = False  # whether its network has `read_states`, and it learns from answers alone
+    objective: Objective | None = None  # what it learns from instead of the cross entropy
+    works_blind: bool = False  # whether its network also works without any image
+    reads: str = BOTH  # or what it is left with, of question and image
+
+    @property
+    def sees(self) -> bool:
+        return IMAGES in self.supervision
 
     def build_network(self, config: AnswererConfig) -> nn.Module:
         """An Answerer with random weights."""
         raise NotImplementedError
 
+    def list_settings(self) -> list[str]:
+        own = self.objective.settings if self.objective else ()
+        return [*self.sizes, *RECIPE, *(("backbone",) if self.backbone != NOTHING else ()), *own]
+
     def configure(self, settings: Mapping[str, str]) -> Self:
-        """The same with other sizes, another backbone or another rate and batch."""
+        """The same with other sizes, another backbone, another rate and batch or another weight of its objective."""
         made = copy.copy(self)
         made.sizes = dict(self.sizes)
-        named = [*self.sizes, *RECIPE, *(("backbone",) if self.backbone != NOTHING else ())]
+        named = self.list_settings()
         for name, value in settings.items():
             if name not in named:
                 raise unknown("setting", name, named)
+            if made.objective is not None and name in made.objective.settings:
+                number = _read_number(name, value, made.objective.settings[name])
+                made.objective = made.objective.change(name, number)
+                continue
             if name == "backbone":
                 made.backbone, made.captured = value, self.captured and value != "scratch"
             elif name in RECIPE:
@@ -76,7 +96,9 @@ class AnswerStage(TrainStage):
         return made
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)}
+        own = {"objective": self.objective.to_json()} if self.objective else {}
+        own |= {"reads": self.reads} if self.reads != BOTH else {}
+        return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)} | own
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> AnsweredQuestions:
         told = [tell_action(q) for q in questions] if self.takes_actions else questions
@@ -88,18 +110,22 @@ class AnswerStage(TrainStage):
     def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> AnswererConfig:
         assert train is not None
         questions: AnsweredQuestions = train.supervision[self.name]
-        words, answers = list(questions.texts.vocabulary), list(questions.answer_words)
+        words, answers = list(questions.texts.vocabulary), list_common_answers(schema, questions)
         size = (0, 0)
         if IMAGES in self.supervision and train.pixels is not None:
             size = (int(train.pixels.shape[2]), int(train.pixels.shape[1]))
-        listed = tuple(sorted(set(words))), list_answers(schema, answers)
-        return AnswererConfig(*listed, size, self._describe_features(schema), dict(self.sizes))
+        listed = tuple(sorted(set(words))) if self.reads != VISION else (), list_answers(schema, answers)
+        own = {f"{self.objective.name} {k}": v for k, v in self.objective.settings.items()} if self.objective else {}
+        return AnswererConfig(*listed, size, self._describe_features(schema), {**self.sizes, **own})
 
     def read_config(self, data: Mapping[str, Any]) -> AnswererConfig:
         return AnswererConfig.from_json(data)
 
     def build(self, config: AnswererConfig, parts: Mapping[str, nn.Module]) -> nn.Module:
-        return self.build_network(config)
+        module = self.build_network(config)
+        if self.objective is not None and (head := self.objective.build_head(module, config)) is not None:
+            module.add_module(HEAD, head)
+        return module
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
         if _is_frozen(config):
@@ -107,7 +133,32 @@ class AnswerStage(TrainStage):
 
             module.features = load_features(config.features, self.backbone)
 
-    def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> AnswerExamples:
+    def encode(self, data: SplitData, parts: Mapping[str, nn.Module], device: str) -> SplitData:
+        """With what the part that is the bias says to each question, if the objective has such a part."""
+        if self.objective is None or self.objective.branch is None:
+            return data
+        branch = self.objective.branch
+        bias = branch.compute_probabilities(parts[branch.name], data, self.name, device)
+        return replace(data, supervision={**data.supervision, BIAS: bias})
+
+    def compute_probabilities(self, module: Any, data: SplitData, name: str, device: str) -> torch.Tensor:
+        """[question, answer] of the questions that another stage of that name learns from, in the order they have."""
+        import torch
+
+        mine = replace(data, supervision={self.name: data.supervision[name]})
+        examples = self.make_questions(mine, module.config, device)
+        with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=device != "cpu"):
+            scores = (self.logits(module, examples.batch(rows)) for rows in torch.arange(len(examples)).split(MEASURED))
+            return torch.cat([some.float().softmax(-1).half() for some in scores])
+
+    def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> ExampleSet:
+        examples = self.make_questions(data, config, device)
+        if self.objective is None:
+            return examples
+        return self.objective.make_examples(examples, data.supervision, self.name, config)
+
+    def make_questions(self, data: SplitData, config: AnswererConfig, device: str) -> AnswerExamples:
+        """The questions, and what is encoded once per image."""
         questions: AnsweredQuestions = data.supervision[self.name]
         images = data.pixels if IMAGES in self.supervision else None
         if images is not None and _is_frozen(config):
@@ -117,11 +168,27 @@ class AnswerStage(TrainStage):
         return AnswerExamples(questions, config, images, device)
 
     def logits(self, module: Any, batch: Any) -> torch.Tensor:
-        found: torch.Tensor = module(batch)
+        found: torch.Tensor = module(self.hide(batch))
         return found
+
+    def read_states(self, module: Any, batch: Any) -> Any:
+        """The AnswerStates of a network that can be debiased."""
+        return module.read_states(self.hide(batch))
+
+    def hide(self, batch: Any) -> Any:
+        """The batch with only what is left of question and image."""
+        if self.reads == BOTH:
+            return batch
+        if self.reads == LANGUAGE:
+            return replace(batch, images=None, rows=None)
+        import torch
+
+        return replace(batch, words=torch.full_like(batch.words[:, :1], END), lengths=torch.ones_like(batch.lengths))
 
     def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
         """What has no answer in the vocabulary teaches nothing."""
+        if self.objective is not None:
+            return self.objective.loss(module, batch, lambda some: self.read_states(module, some))
         return average_cross_entropy(self.logits(module, batch).float(), batch.targets, UNSEEN), {}
 
     def measure(self, module: Any, batch: Any) -> Counts:
@@ -133,6 +200,10 @@ class AnswerStage(TrainStage):
 
     def batch_to_measure(self, device: str) -> int | None:
         return MEASURED
+
+    def find_lookup(self, config: AnswererConfig) -> Callable[[Sequence[str], str], Any] | None:
+        """Where a model finds what there is to see of images by their names and the device; None: it sees pictures."""
+        return None
 
     def _describe_features(self, schema: Schema) -> dict[str, Any]:
         if self.backbone == NOTHING:
@@ -176,8 +247,9 @@ class AnswerExamples:
         longest = min(-(-int(self.lengths[rows].max()) // STEP) * STEP, self.words.shape[1])
         here = rows.to(self.device, non_blocking=True)
         images, image_rows, most = None, None, 1
+        which = self.image_of[rows]
+        image_of = which.to(self.device, non_blocking=True)
         if self.images is not None:
-            which = self.image_of[rows]
             if self.shared:
                 which, image_rows, counts = torch.unique(which, return_inverse=True, return_counts=True)
                 image_rows, most = image_rows.to(self.device, non_blocking=True), int(counts.max())
@@ -191,21 +263,37 @@ class AnswerExamples:
             most,
             self.targets[here],
             self.about_parts[here],
+            image_of,
         )
 
 
 class AnswerTraining(Trainable):
-    """A model of one part, the answerer."""
+    """A model of one part, the answerer, or of two where another is the bias that it is to do without."""
 
     requires = ("torch", "transformers", "accelerate", "safetensors")
 
     def __init__(self, stage: AnswerStage) -> None:
-        self.stages = (stage,)
+        branch = stage.objective.branch if stage.objective else None
+        self.stages = (stage,) if branch is None else (branch, stage)
 
     def configure(self, settings: Mapping[str, str]) -> Self:
+        """A setting changes all stages that have it; the last, which answers, has them all."""
+        *before, last = (stage for stage in self.stages if isinstance(stage, AnswerStage))
+        last = last.configure(settings)
+        known = [{name: value for name, value in settings.items() if name in one.list_settings()} for one in before]
+        before = [one.configure(some) for one, some in zip(before, known, strict=True)]
+        if before and last.objective is not None:
+            last.objective = last.objective.replace_branch(before[0])
         made = copy.copy(self)
-        made.stages = tuple(stage.configure(settings) for stage in self.stages if isinstance(stage, AnswerStage))
+        made.stages = (*before, last)
         return made
+
+
+def list_common_answers(schema: Schema, questions: AnsweredQuestions) -> list[str]:
+    """The answers that are learned: all of a closed schema, of any other those that occur often enough."""
+    counts = np.bincount(questions.answers, minlength=len(questions.answer_words))
+    least = 1 if schema.closed else LEAST
+    return [word for word, count in zip(questions.answer_words, counts.tolist(), strict=True) if count >= least]
 
 
 def group_by_image(image_of: Rows, batch: int, random: np.random.Generator) -> list[Rows]:

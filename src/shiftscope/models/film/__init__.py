@@ -11,6 +11,7 @@ from ..end_to_end.training import AnswerStage
 class FilmStage(AnswerStage):
     """`stride` 2 makes cells of 32 pixels: six blocks then look across the whole image, and are four times as fast."""
 
+    debiasable = True
     sizes = MappingProxyType(
         {"words": 256, "hidden": 1024, "width": 128, "blocks": 6, "stride": 2, "pooled": 512, "answers": 1024}
     )

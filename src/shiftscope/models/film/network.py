@@ -7,7 +7,7 @@ besides their maximum, since a mean can count.
 import torch
 from torch import Tensor, nn
 
-from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, PlacedConv, QuestionEncoder, pick_rows
+from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, AnswerStates, PlacedConv, QuestionEncoder, pick_rows
 from ..end_to_end.questions import AnswererConfig
 
 
@@ -54,11 +54,12 @@ class FilmAnswerer(Answerer):
         )
         self.trunk = FilmTrunk(width, self.size("blocks"), pooled)
         self.answer = AnswerHead(2 * pooled, self.size("answers"), len(config.answers))
+        self.joint_size, self.question_size = self.size("answers"), self.size("hidden")
 
-    def forward(self, batch: AnswerBatch) -> Tensor:
+    def read_states(self, batch: AnswerBatch) -> AnswerStates:
         assert batch.images is not None
         cells = pick_rows(self.stem(self.encode_images(batch.images).permute(0, 3, 1, 2)), batch.rows)
-        set_by = self.film(self.question(batch.words, batch.lengths)).to(cells.dtype)
+        question = self.question(batch.words, batch.lengths)
+        set_by = self.film(question).to(cells.dtype)
         scales, shifts = set_by.view(len(batch), 2, self.size("blocks"), -1).unbind(1)
-        found: Tensor = self.answer(self.trunk(cells, 1 + scales, shifts))
-        return found
+        return self.answer.read_states(self.trunk(cells, 1 + scales, shifts), question)

@@ -14,6 +14,7 @@ class LstmStage(AnswerStage):
     supervision = frozenset((ANSWERS,))
     backbone = NOTHING
     recipe = replace(AnswerStage.recipe, epochs=15)
+    debiasable = True
     sizes = MappingProxyType({"words": 256, "hidden": 512, "answers": 512})
 
     def build_network(self, config: AnswererConfig) -> Any:

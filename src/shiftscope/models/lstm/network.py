@@ -1,8 +1,8 @@
 """The question's last state, and a head over answers."""
 
-from torch import Tensor, nn
+from torch import nn
 
-from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, QuestionEncoder
+from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, AnswerStates, QuestionEncoder
 from ..end_to_end.questions import AnswererConfig
 
 
@@ -11,7 +11,8 @@ class LstmAnswerer(Answerer):
         super().__init__(config)
         self.question = QuestionEncoder(config.tokens, self.size("words"), self.size("hidden"), nn.LSTM)
         self.answer = AnswerHead(self.size("hidden"), self.size("answers"), len(config.answers))
+        self.joint_size, self.question_size = self.size("answers"), self.size("hidden")
 
-    def forward(self, batch: AnswerBatch) -> Tensor:
-        found: Tensor = self.answer(self.question(batch.words, batch.lengths))
-        return found
+    def read_states(self, batch: AnswerBatch) -> AnswerStates:
+        question = self.question(batch.words, batch.lengths)
+        return self.answer.read_states(question, question)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..end_to_end.network import AnswerBatch, pick_rows
+from ..end_to_end.network import AnswerBatch, AnswerStates, pick_rows
 from ..end_to_end.questions import END, PAD, AnswererConfig
 from ..nsvqa.scene_parser.config import SceneParserConfig
 from ..nsvqa.scene_parser.network import SceneParser
@@ -27,8 +27,8 @@ class Lxmert(nn.Module):
 
         super().__init__()
         self.config = config
-        parser = SceneParserConfig.from_json(config.features["scene_parser"])
-        self.features = SceneParser(parser).requires_grad_(False)
+        parser = SceneParserConfig.from_json(config.features["scene_parser"]) if config.features else None
+        self.features = SceneParser(parser).requires_grad_(False) if parser else None
         sizes = {name: int(value) for name, value in config.sizes.items() if name != "dropout"}
         dropout, self.seen = float(config.sizes["dropout"]), sizes["visual"]
         body: Any = LxmertConfig(
@@ -48,12 +48,15 @@ class Lxmert(nn.Module):
         )
         kind: Any = LxmertModel
         self.body = kind(body)
-        numbers, part_numbers = count_numbers(parser)
-        self.object = nn.Sequential(nn.Linear(numbers, self.seen), nn.LayerNorm(self.seen))
+        self.object: nn.Module | None = None
         self.part: nn.Module | None = None
-        if parser.schema.part_attributes:
+        numbers, part_numbers = count_numbers(parser) if parser else (0, 0)
+        if parser:
+            self.object = nn.Sequential(nn.Linear(numbers, self.seen), nn.LayerNorm(self.seen))
+        if parser and parser.schema.part_attributes:
             self.part = nn.Sequential(nn.Linear(part_numbers, self.seen), nn.LayerNorm(self.seen))
         width = sizes["width"]
+        self.joint_size, self.question_size = 2 * width, width
         self.answer = nn.Sequential(
             nn.Linear(width, 2 * width), nn.GELU(), nn.LayerNorm(2 * width), nn.Linear(2 * width, len(config.answers))
         )
@@ -61,16 +64,19 @@ class Lxmert(nn.Module):
     def train(self, mode: bool = True) -> "Lxmert":
         """The scene parser keeps its statistics."""
         super().train(mode)
-        self.features.eval()
+        if self.features is not None:
+            self.features.eval()
         return self
 
     def encode_images(self, images: Tensor) -> Tensor:
         """[image, region, visual + 5] of pixels; what is computed once per image."""
+        assert self.features is not None
         return self.encode_regions(find_regions(self.features, images))
 
     def encode_regions(self, regions: Regions) -> Tensor:
         """[image, region, visual + 5] what stands for each region, its corners from 0 to 1, and whether it is there."""
         held: list[tuple[nn.Module, Tensor, Tensor, Tensor]] = []
+        assert self.object is not None
         held.append((self.object, regions.features, regions.boxes, regions.exists))
         if self.part is not None:
             held.append((self.part, regions.part_features, regions.part_boxes, regions.part_exists))
@@ -83,8 +89,14 @@ class Lxmert(nn.Module):
         return torch.cat(rows, 1)
 
     def forward(self, batch: AnswerBatch) -> Tensor:
+        return self.read_states(batch).scores
+
+    def read_states(self, batch: AnswerBatch) -> AnswerStates:
+        """The question alone is what the layers before the first crossing make of its first token."""
         given: Any = batch.images
-        if isinstance(given, Regions):
+        if given is None:
+            given = torch.zeros(len(batch), 1, self.seen + CORNERS + 1, device=batch.words.device)
+        elif isinstance(given, Regions):
             given = self.encode_regions(given)
         elif given.dtype == torch.uint8:
             given = self.encode_images(given)
@@ -99,6 +111,8 @@ class Lxmert(nn.Module):
             visual_pos=seen[..., self.seen : -1],
             attention_mask=(words != PAD).float(),
             visual_attention_mask=there.float(),
+            output_hidden_states=True,
         )
-        scores: Tensor = self.answer(found.pooled_output)
-        return scores
+        joint = self.answer[2](self.answer[1](self.answer[0](found.pooled_output)))
+        question = found.language_hidden_states[int(self.config.sizes["text_layers"]) - 1][:, 0]
+        return AnswerStates(self.answer[3](joint), joint, question)

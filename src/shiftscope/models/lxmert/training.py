@@ -35,9 +35,13 @@ class LxmertStage(AnswerStage):
 
     takes_actions = True
     sizes: Mapping[str, float] = SIZES
+    debiasable = works_blind = True
     captured = False  # the number of images of a batch differs
     recipe = TrainRecipe(epochs=24, batch=512, lr=3e-4, weight_decay=0.01, warmup=0.1, clip=1.0)
     pretrained = ""  # a folder or name of an LXMERT of transformers, to begin from
+
+    def list_settings(self) -> list[str]:
+        return [*super().list_settings(), PRETRAINED]
 
     def configure(self, settings: Mapping[str, str]) -> Self:
         from ..end_to_end.image_features import HUB, SCRATCH
@@ -66,14 +70,16 @@ class LxmertStage(AnswerStage):
         return Lxmert(config)
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
-        module.features.load_state_dict(self._load_parser(config).state_dict())
+        if module.features is not None:
+            module.features.load_state_dict(self._load_parser(config).state_dict())
         if self.pretrained:
             load_lxmert(module, config, self.pretrained)
 
-    def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> RegionQuestions:
+    def make_questions(self, data: SplitData, config: AnswererConfig, device: str) -> AnswerExamples:
         from ..nsvqa.scene_parser.regions import find_all_regions
 
-        assert data.pixels is not None
+        if data.pixels is None or not self.sees:
+            return super().make_questions(data, config, device)
         regions = find_all_regions(self._load_parser(config), data.pixels, device)
         return RegionQuestions(data.supervision[self.name], config, regions, device)
 

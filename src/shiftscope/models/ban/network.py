@@ -1,0 +1,44 @@
+"""BAN's network: bilinear attention between all words and all regions, several glimpses, each added to the words."""
+
+import torch
+from torch import Tensor, nn
+
+from ..end_to_end.network import AnswerBatch
+from ..end_to_end.questions import PAD, AnswererConfig
+from ..region_vqa.network import AnswerClassifier, Perceptron, RegionAnswerer
+
+FACTOR = 3  # how much wider the attention's space is than the words'
+
+
+class Ban(RegionAnswerer):
+    def __init__(self, config: AnswererConfig) -> None:
+        super().__init__(config)
+        hidden, glimpses, dropout = self.size("hidden"), self.size("glimpses"), float(config.sizes["dropout"])
+        wide = FACTOR * hidden
+        self.word_keys, self.region_keys = Perceptron(hidden, wide), Perceptron(self.seen, wide)
+        self.glimpses = nn.Parameter(torch.randn(glimpses, wide) / wide**0.5)
+        self.regions = nn.ModuleList(Perceptron(self.seen, hidden, dropout) for _ in range(glimpses))
+        self.words = nn.ModuleList(Perceptron(hidden, hidden, dropout) for _ in range(glimpses))
+        self.back = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(glimpses))
+        self.answer = AnswerClassifier(hidden, 2 * hidden, len(config.answers), dropout)
+        self.joint_size = 2 * hidden
+
+    def join(
+        self, states: Tensor, question: Tensor, batch: AnswerBatch, seen: Tensor, there: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        known = batch.words != PAD  # [question, word]
+        weights = self._attend(states, seen, known[:, :, None] & there[:, None])
+        words = states
+        for k, (look, ask, back) in enumerate(zip(self.regions, self.words, self.back, strict=True)):
+            seen_by_words = weights[:, k].to(seen.dtype) @ look(seen).to(seen.dtype)  # [question, word, hidden]
+            words = words + back((ask(words) * seen_by_words).sum(1))[:, None]
+        scores: Tensor
+        scores, joint = self.answer((words * known[..., None]).sum(1))
+        return scores, joint
+
+    def _attend(self, states: Tensor, seen: Tensor, known: Tensor) -> Tensor:
+        """[question, glimpse, word, region], which sum to 1 over words and regions."""
+        words, regions = self.word_keys(states), self.region_keys(seen)
+        asked = (words[:, None] * self.glimpses.to(words.dtype)[:, None]) @ regions[:, None].transpose(2, 3)
+        masked = asked.float().masked_fill(~known[:, None], -1e9)
+        return masked.flatten(2).softmax(-1).view_as(masked)

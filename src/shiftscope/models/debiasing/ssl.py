@@ -1,0 +1,84 @@
+"""SSL (Zhu et al., 2020): with an image that is not the question's, the true answer should not seem likely."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ...errors import UserError
+from ...trainable import Losses, Rows
+from ..end_to_end.objective import Objective
+from .wrapper import ObjectiveWrapper
+
+if TYPE_CHECKING:
+    import torch
+
+    from ..end_to_end.network import AnswerStates
+    from ..end_to_end.questions import AnswererConfig
+    from ..end_to_end.training import AnswerExamples
+
+
+class IrrelevantPairs(Objective):
+    name = "ssl"
+    # The weight, and the share of the training after which pairs are used: 12 of 30 epochs in the authors' code.
+    settings: Mapping[str, float] = MappingProxyType({"weight": 3.0, "begin": 0.4})
+
+    def make_examples(
+        self, examples: AnswerExamples, supervision: Mapping[str, Any], name: str, config: AnswererConfig
+    ) -> PairedExamples:
+        return PairedExamples(examples, self.settings["begin"])
+
+    def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
+        from .loss import compute_answer_confidence, compute_cross_entropy
+
+        if batch.images is None:
+            raise UserError("ssl pairs questions with other images, and this model sees none; take lmh or lpf")
+        answer = compute_cross_entropy(read(batch).scores, batch.targets)
+        if batch.image_of is None:
+            return answer, {"answer": answer, "irrelevant": answer.new_zeros(())}
+        other, differs = shuffle_images(batch)
+        irrelevant = compute_answer_confidence(read(other).scores, batch.targets, differs)
+        return answer + self.settings["weight"] * irrelevant, {"answer": answer, "irrelevant": irrelevant}
+
+
+def shuffle_images(batch: Any) -> tuple[Any, torch.Tensor]:
+    """The questions, each with the image of another of the batch, and [question] whether that is another image."""
+    import torch
+
+    order = torch.rand(len(batch), device=batch.words.device).argsort()
+    differs = batch.image_of != batch.image_of[order]
+    if batch.rows is not None:
+        return replace(batch, rows=batch.rows[order], most=len(batch)), differs
+    images = batch.images
+    picked = images.take(order) if hasattr(images, "groups") else images.index_select(0, order)
+    return replace(batch, images=picked), differs
+
+
+class PairedExamples:
+    """Examples that are used without pairs until the share of the training is done after which these begin."""
+
+    def __init__(self, examples: AnswerExamples, begin: float) -> None:
+        self.examples, self.begin, self.paired = examples, begin, True
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def lesson(self, done: float) -> Self:
+        made = copy.copy(self)
+        made.paired = done >= self.begin
+        return made
+
+    def epoch(self, batch: int, random: np.random.Generator) -> Sequence[Rows]:
+        return self.examples.epoch(batch, random)
+
+    def batch(self, rows: torch.Tensor) -> Any:
+        plain = self.examples.batch(rows)
+        return plain if self.paired else replace(plain, image_of=None)
+
+
+WRAPPER = ObjectiveWrapper(IrrelevantPairs())

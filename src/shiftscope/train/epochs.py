@@ -1,0 +1,103 @@
+"""Epochs: the weights of every epoch of a training, each a trained folder, kept until one of them is selected.
+
+`DIR/epochs/003` is what the training in DIR would have left had it chosen its third epoch, so that
+`run --model NAME:DIR/epochs/003` runs it. Selection by other data than the validation split starts here.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UserError
+from ..files import digest_of, read_whole
+from ..folder import open_folder
+from ..trainable import SplitData, Trainable, load_stage
+from ..trained_folder import MODEL_FILE, TrainedFolder, pack_weights
+
+EPOCHS_FOLDER = "epochs"
+ASKED = 2048  # questions answered together
+
+
+def write_epoch(folder: Path, part: str, epoch: int, module: Any) -> None:
+    """Keep the weights of an epoch while the training goes on."""
+    _open_epoch(folder, epoch).write_whole(f"{part}.safetensors", pack_weights(module), durable=False)
+
+
+def finish_epochs(
+    kind: type[TrainedFolder],
+    folder: Path,
+    about: Mapping[str, Any],
+    files: Mapping[str, bytes],
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
+    """Make of each epoch's weights a trained folder; `rows` is the log of the part that they are of."""
+    part = rows[-1]["part"]
+    for row in rows:
+        target = _open_epoch(folder, row["epoch"])
+        try:
+            data = read_whole(target.path / f"{part}.safetensors")
+        except OSError:
+            raise UserError(
+                f"{folder}: epoch {row['epoch']} was trained without keeping it; train in another folder with --out"
+            ) from None
+        figures = {key: row[key] for key in ("epoch", "val", "val_counts")}
+        entry = {**about[part], **figures, "blake2b": digest_of(data)}
+        kind.write(target.path, {**about, part: entry}, {**files, part: data})
+
+
+def list_epochs(folder: Path) -> dict[int, Path]:
+    """The trained folder of each epoch that was kept, in their order."""
+    found = sorted((folder / EPOCHS_FOLDER).glob(f"*/{MODEL_FILE}"))
+    return {int(path.parent.name): path.parent for path in found}
+
+
+def remove_epochs(folder: Path) -> None:
+    """All but the epoch that the training chose, which is the folder itself."""
+    shutil.rmtree(folder / EPOCHS_FOLDER, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpochAnswers:
+    """What the weights of one epoch answer, by the name of each set: in the order of its questions with an answer."""
+
+    epoch: int
+    answers: Mapping[str, npt.NDArray[np.int64]]  # [question] number of the answer that scores most
+    right: Mapping[str, npt.NDArray[np.bool_]]  # [question]
+
+
+def answer_by_epochs(
+    trainable: Trainable, folder: Path, sets: Mapping[str, SplitData], device: str
+) -> Iterator[EpochAnswers]:
+    """What each epoch that was kept answers; images are encoded once for all epochs."""
+    import torch
+
+    stage, examples = trainable.stages[-1], {}
+    kept = list_epochs(folder)
+    if not kept:
+        raise UserError(f"{folder} has no epochs that were kept; train it with --keep-epochs")
+    for epoch, path in kept.items():
+        trained = trainable.folder.read(path)
+        module = load_stage(trained, stage, device)
+        if not examples:
+            config = stage.read_config(trained.config(stage.name))
+            examples = {name: stage.make_examples(data, config, device) for name, data in sets.items()}
+        answers: dict[str, Any] = {}
+        right: dict[str, Any] = {}
+        with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=device.startswith("cuda")):
+            for name, some in examples.items():
+                batches = (some.batch(rows) for rows in torch.arange(len(some)).split(ASKED))
+                pairs = [(stage.logits(module, batch).argmax(-1), batch.targets) for batch in batches]
+                found, targets = (torch.cat(tensors) for tensors in zip(*pairs, strict=True))
+                answers[name], right[name] = found.cpu().numpy(), (found == targets).cpu().numpy()
+        yield EpochAnswers(epoch, answers, right)
+
+
+def _open_epoch(folder: Path, epoch: int) -> Any:
+    return open_folder(folder / EPOCHS_FOLDER / f"{epoch:03}")
