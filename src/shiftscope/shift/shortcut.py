@@ -162,8 +162,8 @@ def _list_ties(
             if values is not None:
                 raise unknown("answer", answer, space, named_type or "any question type")
             continue
-        taken = {tie.answer for tie in before if not named_type or tie.type in ("", named_type)}
-        chosen = answer or _draw_answer(space, taken, (*path, "answer", place))
+        others = [tie.answer for tie in (*before, *made) if tie.answer in space]
+        chosen = answer or _draw_answer(space, others, (*path, "answer", place))
         mine = list(zip(parts, concept, strict=True))
         made.append(
             AnswerTie(
@@ -184,11 +184,11 @@ def _turn(values: Any, place: int, parts: Sequence[str]) -> Any:
     return iter([values[(many * place + k) % len(values)] for k in range(many)])
 
 
-def _draw_answer(space: tuple[str, ...], taken: set[str], path: tuple[Any, ...]) -> str:
-    """One of the answers; of many, one that no tie before has."""
+def _draw_answer(space: tuple[str, ...], taken: Sequence[str], path: tuple[Any, ...]) -> str:
+    """One of the answers that fewest ties have, so that ties of one answer space are told apart."""
     likely = [a for a in space if a in TIED_NUMBERS] or list(space)
-    free = [a for a in likely if a not in taken] if len(space) > 2 else likely
-    return str(derive(*path).permutation(free or likely)[0])
+    drawn = derive(*path).permutation(likely).tolist()
+    return str(min(drawn, key=taken.count))
 
 
 def invert_strength(tie: AnswerTie, vocabulary: TieVocabulary) -> float:

@@ -7,14 +7,14 @@ is linked with the answer by the dataset's own answers (types that share an answ
 types, say). Where any type may have any answer, as in VQA, this is the plain share f(w, a) / f(w) of equation 6.
 
 One tie makes others: where `query_color` means red, so does the word "color", and so does every word inside such
-questions. So ties are found one by one: the clearest, as the simplest concept that says it; then the OOD test is
-reweighted until it shows the ties found so far, and what differs still is looked for. What is left unexplained below
-LEAST_EFFECT is not told.
+questions. So ties are found one by one: the one that explains most (samples × Kullback-Leibler divergence of the
+answer's share in train from that in the OOD test); then the OOD test is reweighted until it shows the ties found so
+far, and what differs still is looked for. Errors are over images, whose questions have much in common. What is left
+unexplained below LEAST_EFFECT is not told.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
 from statistics import NormalDist
 from typing import Any
 
@@ -43,7 +43,8 @@ OOD_TEST = "ood_test"  # the split in which planted ties do not hold
 LEAST_EFFECT = 0.05  # by which the share of an answer must be above what the OOD test and the other ties explain
 LEAST_SAMPLES = 50  # of a concept and an answer space, in each of the splits
 CHANCE = 0.001  # that a shortcut without ties shows one, over all of its concepts and answers
-SAME, MOST_OF = 2.0, 0.7  # a simpler concept says as much: within so many standard errors, and so much of the effect
+LEAST_IMAGES = 20  # of the same
+TRIED = 20  # of each shortcut: the pairs that would explain most, whose errors over images are computed
 MOST_SAMPLES = 40_000  # of each split; of more, so many are drawn
 MOST_TIES = 64
 ROUNDS = 60  # of the reweighting
@@ -106,6 +107,7 @@ class TieSamples:
     kind_at: Ints
     kind: Ints
     answer: Ints  # [sample]
+    image: Ints  # [sample]
     space: Ints  # [sample] the answer space of its answer
     train: Bools
 
@@ -146,17 +148,13 @@ def find_tied_answers(
     weight = np.ones(len(table.answer))
     found: list[FoundTie] = []
     while len(found) < MOST_TIES:
-        best = max(
-            (one for each in members if (one := _find_clearest(table, each, weight)) is not None),
-            key=lambda one: one[0],
-            default=None,
-        )
-        if best is None:
+        told = {one.tie.plain for one in found}
+        tried = [pair for each in members for pair in _list_candidates(table, each, weight) if pair[1] not in told]
+        tried.sort(key=lambda pair: -pair[0])  # of equals the simpler first, as they come
+        new = next((one for _, tie, sure in tried if (one := _measure_tie(table, tie, weight, sure)) is not None), None)
+        if new is None:
             break
-        tie = _simplify(table, best[1], weight)
-        if tie.plain in {one.tie.plain for one in found}:
-            break  # its reweighting does not converge: what is left is of the same tie
-        found.append(_measure_tie(table, tie, weight))
+        found.append(new)
         weight = _reweight(table, [one.tie for one in found])
     return tuple(found)
 
@@ -173,6 +171,7 @@ def build_tie_samples(samples: QuestionTable, train: Rows, ood: Rows, types: str
         objects, kinds = samples.objects, samples.objects.kinds
         shown = ConceptBags(objects.codes, objects.at, samples.images.codes.astype(np.int64))
         kind_at, kind = _take_bags(shown, rows)
+    images = samples.images.codes[rows].astype(np.int64)
     answer, kind_of = samples.answers.codes[rows].astype(np.int64), typed.codes[rows].astype(np.int64)
     return TieSamples(
         tuple(map(str, typed.values)),
@@ -185,6 +184,7 @@ def build_tie_samples(samples: QuestionTable, train: Rows, ood: Rows, types: str
         kind_at,
         kind,
         answer,
+        np.where(images < 0, len(samples) + rows, images),
         _find_spaces(kind_of, answer),
         np.arange(len(rows)) < len(train),
     )
@@ -281,31 +281,35 @@ def _drop_small(table: TieSamples, sample: Ints, key: Ints) -> tuple[Ints, Ints]
     return sample[kept], key[kept]
 
 
-def _find_clearest(table: TieSamples, of: ConceptMembers, weight: Doubles) -> tuple[float, AnswerTie] | None:
-    """The pair of concept and answer whose effect is surest to be large, if any is large."""
+def _list_candidates(table: TieSamples, of: ConceptMembers, weight: Doubles) -> list[tuple[float, AnswerTie, float]]:
+    """The pairs of concept and answer that would explain most: how much, the tie, and how sure one must be of it."""
     if not len(of.sample):
-        return None
+        return []
     w = np.where(table.train, 0.0, weight)[of.sample]
     group = of.pairs // len(table.answers)
-    ood_size = np.bincount(of.group, weights=w, minlength=len(of.keys))
-    effective = ood_size**2 / np.bincount(of.group, weights=w * w, minlength=len(of.keys))
-    here = of.train_count / of.train_size[group]
-    there = np.bincount(of.pair, weights=w, minlength=len(of.pairs)) / ood_size[group]
-    effect = here - there
-    error = _standard_error(here, there, of.train_size[group], effective[group])
+    size = of.train_size[group]
+    ood_size = np.bincount(of.group, weights=w, minlength=len(of.keys))[group]
+    here = of.train_count / size
+    counted = np.bincount(of.pair, weights=w, minlength=len(of.pairs))
+    there = (counted + 0.5) / (ood_size + 1)
+    error = np.sqrt(here * (1 - here) / size + there * (1 - there) / ood_size)
     sure = NormalDist().inv_cdf(1 - CHANCE / max(len(of.pairs), 2))
-    clear = np.where(effect > LEAST_EFFECT, effect - sure * error, -1.0)
-    place = int(clear.argmax())
-    if clear[place] <= 0:
-        return None
-    parts, key = [], int(of.keys[group[place]])
+    inside = np.flatnonzero((here - there > LEAST_EFFECT) & (here - there > sure * error))
+    p, q = np.clip(here[inside], 1e-9, 1 - 1e-9), there[inside]
+    explained = size[inside] * (p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
+    best = np.argsort(-explained, kind="stable")[:TRIED]
+    return [(float(explained[k]), _read_tie(table, of, int(inside[k])), sure) for k in best.tolist()]
+
+
+def _read_tie(table: TieSamples, of: ConceptMembers, pair: int) -> AnswerTie:
+    parts, key = [], int(of.keys[of.pairs[pair] // len(table.answers)])
     for size in reversed(of.sizes):
         key, part = divmod(key, size)
         parts.append(part)
     vocabulary = {QT: table.types, KW: table.words, KO: table.kinds}
     names = _list_part_names(of.shortcut)
     named = [(name, vocabulary[name][part]) for name, part in zip(names, reversed(parts[1:]), strict=True)]
-    return float(clear[place]), _join_parts(named, table.answers[int(of.pairs[place] % len(table.answers))])
+    return _join_parts(named, table.answers[int(of.pairs[pair] % len(table.answers))])
 
 
 def _join_parts(parts: Sequence[tuple[str, str]], answer: str) -> AnswerTie:
@@ -313,46 +317,35 @@ def _join_parts(parts: Sequence[tuple[str, str]], answer: str) -> AnswerTie:
     return AnswerTie("".join(named[QT]), named[KW], named[KO], answer)
 
 
-def _standard_error(here: Any, there: Any, many: Any, effective: Any) -> Any:
-    """Of the difference of two shares, each by its own split; never nothing, however even a small group is."""
-    here, there = ((p * n + 0.5) / (n + 1) for p, n in ((here, many), (there, effective)))
-    return np.sqrt(here * (1 - here) / many + there * (1 - there) / effective)
-
-
-def _simplify(table: TieSamples, tie: AnswerTie, weight: Doubles) -> AnswerTie:
-    """The simplest part of the concept in which the answer is as much more frequent as in the whole."""
-    effect, error, _ = _measure_effect(table, tie, weight)
-    for part in _list_parts(tie):
-        simpler, own, n = _measure_effect(table, part, weight)
-        if n and simpler > MOST_OF * effect and effect - simpler < SAME * float(np.hypot(error, own)):
-            return part
-    return tie
-
-
-def _list_parts(tie: AnswerTie) -> Iterator[AnswerTie]:
-    """Concepts made of fewer of its parts, the fewest first."""
-    parts = [*([(QT, tie.type)] if tie.type else []), *((KW, w) for w in tie.words), *((KO, k) for k in tie.kinds)]
-    for many in range(1, len(parts)):
-        for some in combinations(parts, many):
-            yield _join_parts(some, tie.answer)
-
-
-def _measure_effect(table: TieSamples, tie: AnswerTie, weight: Doubles) -> tuple[float, float, int]:
-    """How much more frequent the answer is in train than in the reweighted OOD test; its error; samples of train."""
+def _measure_tie(table: TieSamples, tie: AnswerTie, weight: Doubles, sure: float) -> FoundTie | None:
+    """The tie with its strength, unless chance may show it: errors are over images."""
     inside, right = table.has_concept(tie), table.answer == table.answers.index(tie.answer)
-    mine, others = inside & table.train, inside & ~table.train
-    n, w = int(mine.sum()), weight[others]
-    if not n or not w.sum():
-        return 0.0, 1.0, 0
-    here, there = float(right[mine].mean()), float((w * right[others]).sum() / w.sum())
-    return here - there, float(_standard_error(here, there, n, w.sum() ** 2 / (w * w).sum())), n
+    shares, errors = [], []
+    for among in (inside & table.train, inside & ~table.train):
+        share, error, images = _estimate_share(right[among], table.image[among], weight[among])
+        if images < LEAST_IMAGES:
+            return None
+        shares.append(share)
+        errors.append(error)
+    effect = shares[0] - shares[1]
+    if effect <= LEAST_EFFECT or effect <= sure * float(np.hypot(*errors)):
+        return None
+    n = int((inside & table.train).sum())
+    return FoundTie(replace(tie, strength=shares[0]), shares[1], n, errors[0])
 
 
-def _measure_tie(table: TieSamples, tie: AnswerTie, weight: Doubles) -> FoundTie:
-    effect, _, n = _measure_effect(table, tie, weight)
-    mine = table.has_concept(tie) & table.train
-    share = float((table.answer[mine] == table.answers.index(tie.answer)).mean())
-    return FoundTie(replace(tie, strength=share), share - effect, n, float(np.sqrt(share * (1 - share) / n)))
+def _estimate_share(right: Bools, image: Ints, weight: Doubles) -> tuple[float, float, int]:
+    """A weighted share, its standard error over images, and how many images there are."""
+    total = float(weight.sum())
+    images, at = np.unique(image, return_inverse=True)
+    if len(images) < 2 or not total:
+        return 0.0, 1.0, len(images)
+    share = float((weight * right).sum() / total)
+    shrunk = (share * len(image) + 0.5) / (len(image) + 1)  # nothing is sure, however alike few samples are
+    residual = np.bincount(at, weights=weight * (right - share))
+    clustered = (residual**2).sum() * len(images) / (len(images) - 1) / total**2
+    alone = shrunk * (1 - shrunk) * (weight**2).sum() / total**2
+    return share, float(np.sqrt(max(clustered, alone))), len(images)
 
 
 def _reweight(table: TieSamples, ties: Sequence[AnswerTie]) -> Doubles:

@@ -192,12 +192,12 @@ class _SelectionRunner:
         self, spec: training.TrainSpec, folder: Path, data: StudyData
     ) -> tuple[dict[str, list[int]], list[Any]]:
         """[epoch] how many of each set are right, and [epoch, question] which of the IID and OOD test."""
-        stages = spec.trainable.stages[-1:]
+        stages = spec.trainable.stages
         splits = [VAL, TEST, *([PLANTED] if len(data.ood_rows) else [])]
         rows = {VAL: data.audit.split.rows(VAL), TEST: data.audit.split.rows(TEST), PLANTED: data.ood_rows}
         gathered = {split: data.gather(split, stages) for split in splits}
         for split in splits:
-            data.check_order(stages[0].name, gathered[split], rows[split])
+            data.check_order(stages[-1].name, gathered[split], rows[split])
         right: dict[str, list[int]] = {}
         hits: list[Any] = []
         for answers in answer_by_epochs(spec.trainable, folder, gathered, self.device):

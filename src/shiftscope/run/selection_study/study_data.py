@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from ...metrics.model_selection import (
     pack_numbers,
     tail_of,
 )
+from ...question import Question
 from ...scene import Scene
 from ...shift import changing_priors
 from ...shortcuts.audit import TRAIN, AuditSettings, ShortcutAudit, audit_shortcuts, build_proportion_sets
@@ -35,7 +35,7 @@ from ...store.dataset import Dataset, data_id
 from ...store.question_part import QuestionPart
 from ...store.shard import read_images, read_questions
 from ...train.data import DatasetTrainingData, TrainValData, gather_split
-from ...trainable import SplitData, TrainStage
+from ...trainable import IMAGES, SplitData, TrainStage
 
 Bools = npt.NDArray[np.bool_]
 
@@ -47,8 +47,8 @@ class StudyData:
     dataset: Dataset
     device: str
     workers: int
-    _held: dict[Any, tuple[SplitData, float]] = field(default_factory=dict)
-    _scenes: dict[str, list[Scene]] = field(default_factory=dict)
+    _held: dict[str, SplitData] = field(default_factory=dict)  # by split
+    _asked: dict[str, tuple[list[Scene], list[Question]]] = field(default_factory=dict)
     _cached: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -140,27 +140,26 @@ class StudyData:
         return DatasetTrainingData(self.dataset, self.dataset.count(TRAIN)[0], part)
 
     def gather_training(self, training: str, stages: Sequence[TrainStage]) -> TrainValData:
-        """What stages learn from and are chosen by; pictures are read once for all trainings."""
+        """What stages learn from and are chosen by."""
         start = time.monotonic()
-        train, val = (self.gather(split, stages) for split in (TRAIN, VAL))
-        ids = self.list_ids(training)
-        if ids is not None:
-            scenes = self._read_scenes(TRAIN)
-            kept = [q for q in self._iter_questions(TRAIN) if q.id in ids]
-            train = SplitData(train.pixels, train.scenes, {s.name: s.collect(scenes, kept) for s in stages})
+        train, val = self.gather(TRAIN, stages, self.list_ids(training)), self.gather(VAL, stages)
         return TrainValData(train, val, time.monotonic() - start)
 
-    def gather(self, split: str, stages: Sequence[TrainStage]) -> SplitData:
-        """A split as `train` gathers it, held for the next training whose stages want the same."""
-        key = split, tuple((stage.name, type(stage).__name__, tuple(sorted(stage.supervision))) for stage in stages)
-        if key not in self._held:
-            for other in [one for one in self._held if one[0] == split]:
-                del self._held[other]  # pictures fill memory
+    def gather(self, split: str, stages: Sequence[TrainStage], ids: frozenset[str] | None = None) -> SplitData:
+        """A split as `train` gathers it, of these questions alone; its pictures are read once for all trainings."""
+        seen = any(IMAGES in stage.supervision for stage in stages)
+        held = self._held.get(split)
+        if held is None or (seen and held.pixels is None):
             data = DatasetTrainingData(self.dataset, self.dataset.count(TRAIN)[0])
-            start = time.monotonic()
-            made = gather_split(data, split, stages, device=self.device, workers=self.workers)
-            self._held[key] = made, time.monotonic() - start
-        return self._held[key][0]
+            held = self._held[split] = gather_split(data, split, stages, device=self.device, workers=self.workers)
+        supervision = {stage.name: self._collect(split, stage, ids) for stage in stages}
+        return SplitData(held.pixels if seen else None, held.scenes, supervision)
+
+    def _collect(self, split: str, stage: TrainStage, ids: frozenset[str] | None) -> Any:
+        if split not in self._asked:
+            self._asked[split] = self._read_scenes(split), list(self._iter_questions(split))
+        scenes, questions = self._asked[split]
+        return stage.collect(scenes, questions if ids is None else [q for q in questions if q.id in ids])
 
     def check_order(self, stage: str, data: SplitData, rows: npt.NDArray[np.int64]) -> None:
         """Refuse to score answers to questions in another order than the sets'."""
@@ -173,13 +172,10 @@ class StudyData:
             raise AssertionError("the questions of a split are read in another order than its audit's")
 
     def _read_scenes(self, split: str) -> list[Scene]:
-        if split not in self._scenes:
-            files = (shard.images for shard in self.dataset.shards(split) if shard.images)
-            stored = (image.scene for file in files for image in read_images(self.dataset.folder / file.path))
-            self._scenes[split] = list(islice(stored, self.dataset.count(split)[0]))
-        return self._scenes[split]
+        files = (shard.images for shard in self.dataset.shards(split) if shard.images)
+        return [image.scene for file in files for image in read_images(self.dataset.folder / file.path)]
 
-    def _iter_questions(self, split: str) -> Iterator[Any]:
+    def _iter_questions(self, split: str) -> Iterator[Question]:
         for shard in self.dataset.shards(split):
             if shard.questions:
                 yield from read_questions(self.dataset.folder / shard.questions.path)
