@@ -39,6 +39,10 @@ class QuestionFilesData:
     def to_json(self) -> dict[str, Any]:
         return {split: [file_digest(questions), file_digest(answers)] for split, questions, answers in self.files}
 
+    def count(self, split: str) -> int:
+        """Images that are asked about."""
+        return len(self.read(split)[0])
+
     def read(self, split: str) -> tuple[list[Scene], list[Question]]:
         """The questions of a split that have an answer, and for each image an empty scene of its name."""
         paths = next((questions, answers) for name, questions, answers in self.files if name == split)

@@ -1,4 +1,4 @@
-"""LMH (Clark et al., 2019): answer frequencies of the question's type are mixed in while learning, then left out."""
+"""LMH (Clark et al., 2019): answer frequencies of question types are mixed in while learning, then left out."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ class LearnedMixin(Objective):
     name = "lmh"
     settings: Mapping[str, float] = MappingProxyType({"penalty": 0.36})  # as its authors use for VQA
 
+    def check(self, questions: AnsweredQuestions) -> None:
+        if self.branch is None and questions.type_words == ("",):
+            raise UserError("lmh needs the types of questions, and these data name none; lmh_l needs none")
+
     def build_head(self, network: Any, config: AnswererConfig) -> nn.Module:
         from .network import MixinHead
 
@@ -42,8 +46,6 @@ class LearnedMixin(Objective):
             rows = torch.arange(len(examples), device=examples.device)
             return BiasedExamples(examples, supervision[BIAS], rows)
         questions: AnsweredQuestions = supervision[name]
-        if questions.type_words == ("",):
-            raise UserError("lmh needs the types of questions, and these data name none; lmh_l needs none")
         counts = torch.from_numpy(config.count_answers_by_type(questions)).float()
         table = counts / counts.sum(1, keepdim=True).clamp(min=1)
         return BiasedExamples(

@@ -13,6 +13,8 @@ from torch.nn import functional as F
 from ...batch_mean import average_cross_entropy, divide_by_batch
 from ..end_to_end.questions import UNSEEN
 
+LEAST = 1e-7  # of what a sure prior leaves: a root of 0 has no slope
+
 
 def mix_in_bias(scores: Tensor, bias: Tensor, factor: Tensor) -> Tensor:
     """Scores of the learned mixin: log p + g log b, of probabilities [question, answer] and a factor g [question]."""
@@ -28,12 +30,12 @@ def compute_bias_entropy(bias: Tensor, factor: Tensor, targets: Tensor) -> Tenso
 def weigh_by_prior(scores: Tensor, prior: Tensor, targets: Tensor, gamma: float) -> Tensor:
     """The cross entropy of LPF: each question's weighs (1 − α)^γ, α being what the prior gives the true answer.
 
-    The weights are constants: making the prior surer does not make this smaller.
+    A surer prior makes it smaller, as in the authors' code: the prior learns from it too.
     """
     known = targets.clamp(min=0)
-    sure = prior.detach().float().softmax(-1).gather(1, known[:, None])[:, 0]
+    sure = prior.float().softmax(-1).gather(1, known[:, None])[:, 0]
     each = F.cross_entropy(scores.float(), known, reduction="none")
-    return _average((1 - sure) ** gamma * each, targets)
+    return _average((1 - sure).clamp(min=LEAST) ** gamma * each, targets)
 
 
 def mask_scores(scores: Tensor, mask: Tensor) -> Tensor:

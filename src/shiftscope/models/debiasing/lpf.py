@@ -1,4 +1,4 @@
-"""LPF (Liang et al., 2021): a question that a question-only branch answers surely weighs less; γ says how much less."""
+"""LPF (Liang et al., 2021): what the question alone answers surely weighs less; γ says how much less."""
 
 from __future__ import annotations
 

@@ -63,6 +63,8 @@ class ObjectiveWrapper(EntryWrapper):
     def wrap_stage(self, stage: AnswerStage, inner: str, name: str) -> AnswerStage:
         if stage.objective is not None:
             raise UserError(f"{inner}{PLUS}{name}: one method at a time; {inner} has one already")
+        if self.objective.needs_images and not stage.sees:
+            raise UserError(f"{inner}{PLUS}{name}: {name} pairs questions with other images, and {inner} sees none")
         made = copy.copy(stage)
         made.objective = self.objective
         if self.branch:
@@ -86,7 +88,7 @@ class SideWrapper(EntryWrapper):
 def hide_side(stage: AnswerStage, side: str, inner: str, name: str) -> AnswerStage:
     """The stage of one side; it needs no images where it reads the question alone."""
     if stage.reads != BOTH or (stage.sees and not stage.works_blind) or not (stage.sees or side == LANGUAGE):
-        have = "its question alone" if not stage.sees or stage.reads == LANGUAGE else "its image"
+        have = "its question" if not stage.sees or stage.reads == LANGUAGE else "its image"
         raise UserError(f"{inner}{PLUS}{name}: {inner} cannot do without {have}")
     made = copy.copy(stage)
     made.reads = side

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from .network import AnswerStates
-    from .questions import AnswererConfig
+    from .questions import AnsweredQuestions, AnswererConfig
     from .training import AnswerExamples, AnswerStage
 
 HEAD = "objective"  # the submodule with its parameters
@@ -32,6 +32,7 @@ class Objective:
 
     name: str
     settings: Mapping[str, float] = MappingProxyType({})  # its weights, each a setting of the model
+    needs_images: bool = False
     branch: AnswerStage | None = None  # the stage that is trained before: what it answers is the bias
 
     def to_json(self) -> dict[str, Any]:
@@ -46,6 +47,9 @@ class Objective:
         made = copy.copy(self)
         made.branch = branch
         return made
+
+    def check(self, questions: AnsweredQuestions) -> None:
+        """Refuse training data that it cannot learn from."""
 
     def build_head(self, network: Any, config: AnswererConfig) -> nn.Module | None:
         """Its parameters, where it has any."""

@@ -110,6 +110,8 @@ class AnswerStage(TrainStage):
     def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> AnswererConfig:
         assert train is not None
         questions: AnsweredQuestions = train.supervision[self.name]
+        if self.objective is not None:
+            self.objective.check(questions)
         words, answers = list(questions.texts.vocabulary), list_common_answers(schema, questions)
         size = (0, 0)
         if IMAGES in self.supervision and train.pixels is not None:

@@ -6,8 +6,11 @@ finds, the 36 regions of a bottom-up file, or labels and boxes. A table has a ro
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -83,8 +86,15 @@ def find_region_table(parser: SceneParser, origin: str, pixels: Tensor, device: 
 
 
 def load_region_table(about: Mapping[str, Any], images: Sequence[str], device: str) -> RegionTable:
-    """The regions of images as a file has them."""
-    found = read_regions(about, images)
+    """The regions of images as a file has them; what was read last is held, as models trained in turn share it."""
+    path = Path(about["file"])
+    changed = path.stat().st_mtime_ns if path.exists() else 0
+    return _load_table(json.dumps(dict(about), sort_keys=True), changed, tuple(images), device)
+
+
+@lru_cache(maxsize=2)
+def _load_table(about: str, changed: int, images: tuple[str, ...], device: str) -> RegionTable:
+    found = read_regions(json.loads(about), images)
     arrays = (found.features, found.corners, found.exists)
     return RegionTable((RegionGroup(*(torch.from_numpy(array).to(device) for array in arrays)),))
 
@@ -109,7 +119,7 @@ class RegionLookup:
         return self._table.take(torch.tensor([self._place[normalise_id(name)] for name in images], device=device))
 
 
-class RegionEncoder(nn.Module):
+class RegionProjection(nn.Module):
     """Brings each group's features to one width, and says where each region lies and whether there is one."""
 
     def __init__(self, features: Mapping[str, Any], width: int) -> None:
@@ -122,7 +132,7 @@ class RegionEncoder(nn.Module):
         numbers = list_feature_sizes(features)
         self.looks = nn.ModuleList(nn.Sequential(nn.Linear(n, width), nn.LayerNorm(width)) for n in numbers)
 
-    def train(self, mode: bool = True) -> RegionEncoder:
+    def train(self, mode: bool = True) -> RegionProjection:
         """The scene parser keeps its statistics."""
         super().train(mode)
         if self.parser is not None:
@@ -163,7 +173,7 @@ class RegionAnswerer(Answerer):
         nn.Module.__init__(self)
         self.config = config
         hidden, self.seen = self.size("hidden"), self.size("visual") + PLACE
-        self.features = RegionEncoder(config.features, self.size("visual"))
+        self.features = RegionProjection(config.features, self.size("visual"))
         self.question = QuestionEncoder(config.tokens, self.size("words"), hidden, nn.GRU)
         self.question_size = hidden
 

@@ -58,7 +58,7 @@ class RegionStage(AnswerStage):
             assert data.pixels is not None
             origin = str(config.features["from"])
             table = find_region_table(self._load_parser(config), origin, data.pixels, device)
-        return RegionExamples(questions, config, table, device)
+        return TabledQuestions(questions, config, table, device)
 
     def find_lookup(self, config: AnswererConfig) -> Callable[[Sequence[str], str], Any] | None:
         if "file" not in config.features:
@@ -82,7 +82,7 @@ class RegionStage(AnswerStage):
         return find_scene_parser(self.backbone, parser.schema).load(SCENE_PARSER, SceneParser(parser))
 
 
-class RegionExamples(AnswerExamples):
+class TabledQuestions(AnswerExamples):
     """Questions, and the regions of all images as a table on the device, of which each batch picks rows."""
 
     def __init__(self, questions: AnsweredQuestions, config: AnswererConfig, table: Any, device: str) -> None:

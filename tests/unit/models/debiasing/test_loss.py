@@ -70,8 +70,9 @@ def test_the_prior_weighs_each_question(gamma):
         by_hand.append(-((1 - soften(prior)[target]) ** gamma) * math.log(soften(scores)[target]))
     scores, prior, targets = as_tensors(SCORES, PRIOR, TARGETS)
     found = losses.weigh_by_prior(scores, prior.requires_grad_(), targets, gamma)
-    assert float(found) == pytest.approx(average(by_hand))
-    assert not found.requires_grad  # nothing to gain by a surer prior
+    assert found.item() == pytest.approx(average(by_hand))
+    (slope,) = torch.autograd.grad(found, prior)
+    assert slope[0, 0] < 0 and slope[1, 2] < 0 and not slope[2].any()  # a surer prior makes it smaller
 
 
 def test_without_gamma_the_prior_says_nothing():

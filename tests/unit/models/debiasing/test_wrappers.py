@@ -152,6 +152,7 @@ def test_a_name_composes_a_model_and_a_method():
         ("updn+lmh+rubi", "one method at a time"),
         ("film+language", "cannot do without its image"),
         ("lstm+vision", "cannot do without its question"),
+        ("updn+language+ssl", "updn.language sees none"),
     ],
 )
 def test_what_cannot_be_composed_is_refused(name, words):
