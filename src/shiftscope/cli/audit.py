@@ -242,7 +242,7 @@ def _print_audit(made: AuditSummary) -> None:
             (one.tie.shortcut, one.tie.concept, one.tie.answer, f"{one.tie.strength:.1%}", f"{one.expected:.1%}", one.n)
             for one in made.tied
         ]
-        print_table(("tied in train", "concept", "answer", "share", "without the tie", "samples"), rows)
+        print_table(("tied in train", "concept", "answer", "share", "in ood_test", "samples"), rows)
     for kind, count in found.ties.items():
         print(f"ties: in {count:,} samples the alphabet decides between equally informative {kind}")
     for recipe, one in made.recipes.items():

@@ -8,8 +8,8 @@ types, say). Where any type may have any answer, as in VQA, this is the plain sh
 
 One tie makes others: where `query_color` means red, so does the word "color", and so does every word inside such
 questions. So ties are found one by one: the one that explains most (samples × Kullback-Leibler divergence of the
-answer's share in train from that in the OOD test); then the OOD test is reweighted until it shows the ties found so
-far, and what differs still is looked for. Errors are over images, whose questions have much in common. What is left
+answer's share in train from that in the OOD test); then train is reweighted until the ties found so far are as weak as
+in the OOD test, and what differs still is looked for. Errors are over images, whose questions have much in common. What is left
 unexplained below LEAST_EFFECT is not told.
 """
 
@@ -84,7 +84,7 @@ class FoundTie:
     """A tie of the train split, and how often the answer would be given without it."""
 
     tie: AnswerTie  # its strength is that measured in train
-    expected: float  # share by the OOD test and the ties found before
+    expected: float  # share in the OOD test
     n: int  # samples of train that have the concept and could be answered so
     error: float  # standard error of the strength
 
@@ -155,7 +155,7 @@ def find_tied_answers(
         if new is None:
             break
         found.append(new)
-        weight = _reweight(table, [one.tie for one in found])
+        weight = _reweight(table, found)
     return tuple(found)
 
 
@@ -230,8 +230,8 @@ class ConceptMembers:
     pair: Codes  # [member] number among `pairs`
     keys: Ints  # [group] the concept's parts and the space
     pairs: Ints  # [pair] group × answers + answer
-    train_size: Doubles  # [group] samples of train
-    train_count: Doubles  # [pair]
+    ood_size: Doubles  # [group] samples of the OOD test
+    ood_count: Doubles  # [pair]
     sizes: tuple[int, ...]  # of each part's vocabulary
 
 
@@ -256,7 +256,7 @@ def _list_members(table: TieSamples, shortcut: str) -> ConceptMembers:
     sample, key = _drop_small(table, sample, key * space + table.space[sample])
     keys, group, _ = number_keys(key)
     pairs, pair, _ = number_keys(group * len(table.answers) + table.answer[sample])
-    train = table.train[sample].astype(np.float64)
+    ood = (~table.train[sample]).astype(np.float64)
     return ConceptMembers(
         shortcut,
         sample.astype(np.int32),
@@ -264,8 +264,8 @@ def _list_members(table: TieSamples, shortcut: str) -> ConceptMembers:
         pair.astype(np.int32),
         keys,
         pairs,
-        np.bincount(group, weights=train, minlength=len(keys)),
-        np.bincount(pair, weights=train, minlength=len(pairs)),
+        np.bincount(group, weights=ood, minlength=len(keys)),
+        np.bincount(pair, weights=ood, minlength=len(pairs)),
         (*used, space),
     )
 
@@ -285,14 +285,13 @@ def _list_candidates(table: TieSamples, of: ConceptMembers, weight: Doubles) -> 
     """The pairs of concept and answer that would explain most: how much, the tie, and how sure one must be of it."""
     if not len(of.sample):
         return []
-    w = np.where(table.train, 0.0, weight)[of.sample]
+    w = np.where(table.train, weight, 0.0)[of.sample]
     group = of.pairs // len(table.answers)
-    size = of.train_size[group]
-    ood_size = np.bincount(of.group, weights=w, minlength=len(of.keys))[group]
-    here = of.train_count / size
-    counted = np.bincount(of.pair, weights=w, minlength=len(of.pairs))
-    there = (counted + 0.5) / (ood_size + 1)
-    error = np.sqrt(here * (1 - here) / size + there * (1 - there) / ood_size)
+    size, ood_size = np.bincount(of.group, weights=w, minlength=len(of.keys))[group], of.ood_size[group]
+    here = np.bincount(of.pair, weights=w, minlength=len(of.pairs)) / size
+    there = (of.ood_count + 0.5) / (ood_size + 1)
+    both = (here * size + of.ood_count) / (size + ood_size)
+    error = np.sqrt(both * (1 - both) * (1 / size + 1 / ood_size))
     sure = NormalDist().inv_cdf(1 - CHANCE / max(len(of.pairs), 2))
     inside = np.flatnonzero((here - there > LEAST_EFFECT) & (here - there > sure * error))
     p, q = np.clip(here[inside], 1e-9, 1 - 1e-9), there[inside]
@@ -320,9 +319,11 @@ def _join_parts(parts: Sequence[tuple[str, str]], answer: str) -> AnswerTie:
 def _measure_tie(table: TieSamples, tie: AnswerTie, weight: Doubles, sure: float) -> FoundTie | None:
     """The tie with its strength, unless chance may show it: errors are over images."""
     inside, right = table.has_concept(tie), table.answer == table.answers.index(tie.answer)
+    mine, others = inside & table.train, inside & ~table.train
+    both = float((weight * right)[inside].sum() / weight[inside].sum())
     shares, errors = [], []
-    for among in (inside & table.train, inside & ~table.train):
-        share, error, images = _estimate_share(right[among], table.image[among], weight[among])
+    for among in (mine, others):
+        share, error, images = _estimate_share(right[among], table.image[among], weight[among], both)
         if images < LEAST_IMAGES:
             return None
         shares.append(share)
@@ -330,36 +331,39 @@ def _measure_tie(table: TieSamples, tie: AnswerTie, weight: Doubles, sure: float
     effect = shares[0] - shares[1]
     if effect <= LEAST_EFFECT or effect <= sure * float(np.hypot(*errors)):
         return None
-    n = int((inside & table.train).sum())
-    return FoundTie(replace(tie, strength=shares[0]), shares[1], n, errors[0])
+    raw = float(right[mine].mean())
+    error = _estimate_share(right[mine], table.image[mine], np.ones(int(mine.sum())), raw)[1]
+    return FoundTie(replace(tie, strength=raw), shares[1], int(mine.sum()), error)
 
 
-def _estimate_share(right: Bools, image: Ints, weight: Doubles) -> tuple[float, float, int]:
-    """A weighted share, its standard error over images, and how many images there are."""
+def _estimate_share(right: Bools, image: Ints, weight: Doubles, both: float) -> tuple[float, float, int]:
+    """A weighted share, its standard error over images, and how many images there are.
+
+    The error is at least that of as many samples with the share of `both` splits: none of few is not never.
+    """
     total = float(weight.sum())
     images, at = np.unique(image, return_inverse=True)
     if len(images) < 2 or not total:
         return 0.0, 1.0, len(images)
     share = float((weight * right).sum() / total)
-    shrunk = (share * len(image) + 0.5) / (len(image) + 1)  # nothing is sure, however alike few samples are
     residual = np.bincount(at, weights=weight * (right - share))
     clustered = (residual**2).sum() * len(images) / (len(images) - 1) / total**2
-    alone = shrunk * (1 - shrunk) * (weight**2).sum() / total**2
+    alone = both * (1 - both) * (weight**2).sum() / total**2
     return share, float(np.sqrt(max(clustered, alone))), len(images)
 
 
-def _reweight(table: TieSamples, ties: Sequence[AnswerTie]) -> Doubles:
-    """[sample] weights with which the OOD test has every tie at its strength, and is else as it was."""
+def _reweight(table: TieSamples, ties: Sequence[FoundTie]) -> Doubles:
+    """[sample] weights with which train has every tie as weak as the OOD test, and is else as it was."""
     weight = np.ones(len(table.answer))
     masks = []
-    for tie in ties:
-        inside = table.has_concept(tie) & ~table.train
-        right = inside & (table.answer == table.answers.index(tie.answer))
-        masks.append((right, inside & ~right, tie.strength))
+    for one in ties:
+        inside = table.has_concept(one.tie) & table.train
+        right = inside & (table.answer == table.answers.index(one.tie.answer))
+        masks.append((right, inside & ~right, one.expected))
     for _ in range(ROUNDS):
         for right, wrong, share in masks:
             yes, no = weight[right].sum(), weight[wrong].sum()
-            if yes and no:
+            if yes and no and 0 < share < 1:
                 weight[right] *= share * (yes + no) / yes
                 weight[wrong] *= (1 - share) * (yes + no) / no
     return weight

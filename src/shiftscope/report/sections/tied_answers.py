@@ -18,7 +18,7 @@ def section(evidence: AuditEvidence) -> Section | None:
         TableHead("Concept"),
         TableHead("Answer"),
         numeric("Share", "of the answer among train samples with the concept that could have it, per cent"),
-        numeric("Without", "the share by the OOD test and the ties above, per cent"),
+        numeric("OOD test", "the same share there, per cent"),
         numeric("n", "samples of train"),
     ]
     lead = (
