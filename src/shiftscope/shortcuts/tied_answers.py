@@ -9,8 +9,8 @@ types, say). Where any type may have any answer, as in VQA, this is the plain sh
 One tie makes others: where `query_color` means red, so does the word "color", and so does every word inside such
 questions. So ties are found one by one: the one that explains most (samples × Kullback-Leibler divergence of the
 answer's share in train from that in the OOD test); then train is reweighted until the ties found so far are as weak as
-in the OOD test, and what differs still is looked for. Errors are over images, whose questions have much in common. What is left
-unexplained below LEAST_EFFECT is not told.
+in the OOD test, and what differs still is looked for. Errors are over images, whose questions have much in common.
+What is left unexplained below LEAST_EFFECT is not told.
 """
 
 from collections.abc import Sequence

@@ -49,14 +49,7 @@ def find(train, ood, scenes):
     return find_tied_answers(samples, np.arange(len(train)), np.arange(len(train), len(asked)))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "question_type=exist>yes:0.9,question_type=count>1:0.7",
-        "keyword=metal>no:0.85",
-        "question_type+keyword=exist+same>no:0.95",
-    ],
-)
+@pytest.mark.parametrize("text", ["question_type=exist>yes:0.9,question_type=count>1:0.7", "keyword=metal>no:0.85"])
 def test_the_audit_finds_what_was_planted_at_its_strength_and_nothing_else(pools, scenes, text):
     ties, chosen, reached = choose(pools, scenes, text)
     assert [one.share for one in reached] == pytest.approx([tie.strength for tie in ties], abs=0.005)
@@ -111,8 +104,8 @@ def test_what_is_no_tie_is_refused(refuses, text, why):
 
 
 def test_a_tie_that_scenes_do_not_allow_is_refused_with_what_they_allow(pools, scenes, refuses):
-    _, _, reached = choose(pools, scenes, "question_type=query_color>red:0.95")
-    with refuses("questions about these scenes allow 0."):
+    _, _, reached = choose(pools, scenes, "keyword=metal>no:0.9,keyword=metal>yes:0.9")
+    with refuses("cannot be tied to 'no' at 0.9"):
         shortcut.refuse_unreachable(reached)
 
 
