@@ -175,7 +175,7 @@ class SelectionResults:
         runs = self.list_runs(method, training)
         if not runs or self.world is None:
             return None
-        return np.mean([self._unpack(run, strategy) for run in runs], axis=0)
+        return np.asarray(np.mean([self._unpack(run, strategy) for run in runs], axis=0), np.float64)
 
     def _unpack(self, run: SelectionRun, strategy: str) -> Bools:
         assert self.world is not None
