@@ -15,6 +15,7 @@ What is left unexplained below LEAST_EFFECT is not told.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from math import hypot
 from statistics import NormalDist
 from typing import Any
 
@@ -113,7 +114,7 @@ class TieSamples:
 
     def has_concept(self, tie: AnswerTie) -> Bools:
         """[sample] whether it has the concept and could be answered so."""
-        inside = self.space == self.find_space(tie.answer)
+        inside: Bools = self.space == self.find_space(tie.answer)
         if tie.type:
             inside &= self.type == self.types.index(tie.type)
         for word in tie.words:
@@ -264,8 +265,8 @@ def _list_members(table: TieSamples, shortcut: str) -> ConceptMembers:
         pair.astype(np.int32),
         keys,
         pairs,
-        np.bincount(group, weights=ood, minlength=len(keys)),
-        np.bincount(pair, weights=ood, minlength=len(pairs)),
+        np.asarray(np.bincount(group, weights=ood, minlength=len(keys)), np.float64),
+        np.asarray(np.bincount(pair, weights=ood, minlength=len(pairs)), np.float64),
         (*used, space),
     )
 
@@ -329,7 +330,7 @@ def _measure_tie(table: TieSamples, tie: AnswerTie, weight: Doubles, sure: float
         shares.append(share)
         errors.append(error)
     effect = shares[0] - shares[1]
-    if effect <= LEAST_EFFECT or effect <= sure * float(np.hypot(*errors)):
+    if effect <= LEAST_EFFECT or effect <= sure * hypot(*errors):
         return None
     raw = float(right[mine].mean())
     error = _estimate_share(right[mine], table.image[mine], np.ones(int(mine.sum())), raw)[1]
