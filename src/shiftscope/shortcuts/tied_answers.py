@@ -113,8 +113,12 @@ class TieSamples:
     train: Bools
 
     def has_concept(self, tie: AnswerTie) -> Bools:
-        """[sample] whether it has the concept and could be answered so."""
-        inside: Bools = self.space == self.find_space(tie.answer)
+        """[sample] whether it has the concept and could be answered so; none where nothing here is answered so."""
+        named = ((tie.type,) if tie.type else (), self.types), (tie.words, self.words), (tie.kinds, self.kinds)
+        asked = self.answer == (self.answers.index(tie.answer) if tie.answer in self.answers else -1)
+        if not asked.any() or not all(name in known for names, known in named for name in names):
+            return np.zeros(len(self.answer), bool)
+        inside: Bools = self.space == self.space[asked.argmax()]
         if tie.type:
             inside &= self.type == self.types.index(tie.type)
         for word in tie.words:
@@ -122,9 +126,6 @@ class TieSamples:
         for kind in tie.kinds:
             inside &= _has_member(self.kind_at, self.kind, self.kinds.index(kind))
         return inside
-
-    def find_space(self, answer: str) -> int:
-        return int(self.space[np.argmax(self.answer == self.answers.index(answer))])
 
 
 def find_audit_ties(audit: ShortcutAudit) -> tuple[FoundTie, ...] | None:
