@@ -238,11 +238,11 @@ def _print_audit(made: AuditSummary) -> None:
         ],
     )
     if made.tied is not None:
-        rows = [
+        tied = [
             (one.tie.shortcut, one.tie.concept, one.tie.answer, f"{one.tie.strength:.1%}", f"{one.expected:.1%}", one.n)
             for one in made.tied
         ]
-        print_table(("tied in train", "concept", "answer", "share", "in ood_test", "samples"), rows)
+        print_table(("tied in train", "concept", "answer", "share", "in ood_test", "samples"), tied)
     for kind, count in found.ties.items():
         print(f"ties: in {count:,} samples the alphabet decides between equally informative {kind}")
     for recipe, one in made.recipes.items():

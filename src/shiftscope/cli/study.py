@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,7 +108,10 @@ def command(
     _print_tables(suite, kept, page, out, data_version, as_json)
 
 
-COMMANDS = {"transfer": command, "selection": _selection_study.command}  # by the STUDY_KIND of a suite
+COMMANDS: dict[str, Callable[..., None]] = {
+    "transfer": command,
+    "selection": _selection_study.command,
+}  # by the STUDY_KIND of a suite
 
 for _suite in STUDIES.names():
     group.command(_suite)(COMMANDS[STUDIES.read_constant(_suite, "STUDY_KIND") or "transfer"])

@@ -149,7 +149,7 @@ def _list_ties(
         for place, kind in enumerate(first):
             own = {QT: iter([kind]), KW: _turn(words, place, parts), KO: _turn(kinds, place, parts)}
             concepts.append([str(next(own[part])) for part in parts])
-    made = []
+    made: list[AnswerTie] = []
     for place, concept in enumerate(concepts):
         named_type = concept[parts.index(QT)] if QT in parts else ""
         if values is None:

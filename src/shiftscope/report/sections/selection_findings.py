@@ -2,9 +2,10 @@
 
 from ...metrics.model_selection import SelectionResults
 from ...suites.study import FAILS
+from ..number_format import MINUS
 from ..page import Section
 from ..table import Table
-from .findings import MINUS, MINUS_SIGN
+from .findings import MINUS_SIGN
 
 PLACES = {"selection_study": 10}
 

@@ -74,7 +74,7 @@ class EntryStore:
         return [records[name] for name in sorted(records)]
 
 
-def _parse_line(data: bytes, where: str, parse: Callable[[Any], Any]) -> Any:
+def _parse_line(data: bytes, where: str, parse: Callable[[Any], Any] = parse_record) -> Any:
     try:
         return parse(read_json(data))
     except (ValueError, KeyError, TypeError, UserError) as error:
