@@ -75,6 +75,9 @@ def run_all(
     data = open_training_data(given.data, images=given.images)
     if given.field:
         data = replace(data, spec=replace(data.spec, **dict(pair.split("=", 1) for pair in given.field)))  # type: ignore[call-arg]
+    described = json.loads(json.dumps(data.to_json()))
+    if any(line["data"] != described for line in lines.values()):
+        raise UserError(f"the results in {given.before or results} are of other data; omit --before, or name others")
     device = str(make_accelerator(given.device).device)
     names = sorted({stage.name for row in ROWS.values() for stage in find_trainable(row[0]).stages})
     stage = find_trainable("updn").stages[-1]
@@ -116,7 +119,7 @@ def run_all(
         lines[row, seed] = {
             "row": row,
             "seed": seed,
-            "data": data.to_json(),
+            "data": described,
             "accuracy": {split: [round(float(one.right[split].mean()), 6) for one in answered] for split in asked},
             "questions": {split: len(some.supervision[stage.name]) for split, some in splits.items()},
             "samples_per_second": max(one["examples_per_second"] for one in log if one["part"] == stage.name),

@@ -78,7 +78,8 @@ def answer_by_epochs(
     """What each epoch that was kept answers; images are encoded once for all epochs."""
     import torch
 
-    stage, examples = trainable.stages[-1], {}
+    stage = trainable.stages[-1]
+    examples: dict[str, Any] = {}
     kept = list_epochs(folder)
     if not kept:
         raise UserError(f"{folder} has no epochs that were kept; train it with --keep-epochs")
@@ -92,7 +93,7 @@ def answer_by_epochs(
         right: dict[str, Any] = {}
         with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=device.startswith("cuda")):
             for name, some in examples.items():
-                batches = (some.batch(rows) for rows in torch.arange(len(some)).split(ASKED))
+                batches = (some.batch(rows) for rows in torch.split(torch.arange(len(some)), ASKED))
                 pairs = [(stage.logits(module, batch).argmax(-1), batch.targets) for batch in batches]
                 found, targets = (torch.cat(tensors) for tensors in zip(*pairs, strict=True))
                 answers[name], right[name] = found.cpu().numpy(), (found == targets).cpu().numpy()

@@ -41,4 +41,5 @@ class Ban(RegionAnswerer):
         words, regions = self.word_keys(states), self.region_keys(seen)
         asked = (words[:, None] * self.glimpses.to(words.dtype)[:, None]) @ regions[:, None].transpose(2, 3)
         masked = asked.float().masked_fill(~known[:, None], -1e9)
-        return masked.flatten(2).softmax(-1).view_as(masked)
+        weights: Tensor = masked.flatten(2).softmax(-1).view_as(masked)
+        return weights

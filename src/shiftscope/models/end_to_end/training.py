@@ -96,7 +96,7 @@ class AnswerStage(TrainStage):
         return made
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        own = {"objective": self.objective.to_json()} if self.objective else {}
+        own: dict[str, Any] = {"objective": self.objective.to_json()} if self.objective else {}
         own |= {"reads": self.reads} if self.reads != BOTH else {}
         return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)} | own
 
@@ -150,14 +150,15 @@ class AnswerStage(TrainStage):
         mine = replace(data, supervision={self.name: data.supervision[name]})
         examples = self.make_questions(mine, module.config, device)
         with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=device != "cpu"):
-            scores = (self.logits(module, examples.batch(rows)) for rows in torch.arange(len(examples)).split(MEASURED))
-            return torch.cat([some.float().softmax(-1).half() for some in scores])
+            batches = (examples.batch(rows) for rows in torch.split(torch.arange(len(examples)), MEASURED))
+            return torch.cat([self.logits(module, batch).float().softmax(-1).half() for batch in batches])
 
     def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> ExampleSet:
         examples = self.make_questions(data, config, device)
         if self.objective is None:
             return examples
-        return self.objective.make_examples(examples, data.supervision, self.name, config)
+        wrapped: ExampleSet = self.objective.make_examples(examples, data.supervision, self.name, config)
+        return wrapped
 
     def make_questions(self, data: SplitData, config: AnswererConfig, device: str) -> AnswerExamples:
         """The questions, and what is encoded once per image."""

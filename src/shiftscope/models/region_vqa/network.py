@@ -182,7 +182,8 @@ class RegionAnswerer(Answerer):
         return self
 
     def encode_images(self, images: Tensor) -> Tensor:
-        return self.features.encode_images(images)
+        encoded: Tensor = self.features.encode_images(images)
+        return encoded
 
     def see(self, batch: AnswerBatch) -> tuple[Tensor, Tensor]:
         """[question, region, visual + 5], and which regions there are; one that is nothing where there are none."""

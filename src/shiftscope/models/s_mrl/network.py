@@ -23,14 +23,16 @@ class BlockFusion(nn.Module):
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """[row, region, width] of [row, 1 or region, number] each."""
-        one, two = (
-            torch.einsum("nrcs,cst->nrct", inside(given).unflatten(-1, (self.chunks, -1)), factor)
-            for inside, given, factor in zip((self.first, self.second), (first, second), self.factors, strict=True)
-        )
-        product = (one * two).unflatten(-1, (self.rank, -1)).sum(-2).float()  # [row, region, chunk, size]
+        product = self._expand(self.first(first), 0) * self._expand(self.second(second), 1)
+        product = product.view(*product.shape[:-1], self.rank, -1).sum(-2).float()  # [row, region, chunk, size]
         rooted = product.sign() * (product.abs() + 1e-8).sqrt()
         found: Tensor = self.last(F.normalize(rooted, dim=-1).flatten(2))
         return found
+
+    def _expand(self, given: Tensor, side: int) -> Tensor:
+        """[row, region, chunk, rank · size]"""
+        chunks = given.reshape(*given.shape[:-1], self.chunks, -1)
+        return torch.einsum("nrcs,cst->nrct", chunks, self.factors[side])
 
 
 class SMrl(RegionAnswerer):
