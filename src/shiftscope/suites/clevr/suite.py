@@ -99,7 +99,7 @@ class ClevrSuite(Suite[ClevrSpec]):
         if spec.shortcut is not None:
             return ask_planted(self, spec, split, k, scenes, grounding)
         where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k, "grounding": grounding}
-        start = spec.shard_range(split, k).start * spec.questions
+        start = k * spec.shard * spec.questions
         return generate_questions(scenes, builtin_templates(SCHEMA), per_image=spec.questions, start=start, **where)
 
     def check(self, spec: ClevrSpec, inputs: Any = None) -> None:
