@@ -123,7 +123,7 @@ def test_the_ood_test_lacks_ties_or_inverts_them():
     [
         ("superclevr", "QT=count>1:0.7,QT=query_color>red:0.5,QT=exist>no:0.7"),
         ("superclevr", "keyword=red>yes:0.85,key_object=sedan>no:0.75,QT+KO=exist+jet>yes:0.95"),
-        ("clevr", "question_type=exist>yes:0.7,keyword=cyan>no:0.85"),
+        ("clevr", "question_type=exist>yes:0.85,keyword=cyan>no:0.85"),
     ],
 )
 def test_a_world_made_and_audited_on_the_command_line(tmp_path, suite, text):
