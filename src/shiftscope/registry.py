@@ -169,7 +169,6 @@ def _warn_once(sentence: str) -> None:
 
 SUITES = Registry("suite", "shiftscope.suites", ("SUITE",), "shiftscope.suites")
 STUDIES = Registry("study", "shiftscope.suites", ("STUDY",), "shiftscope.studies")
-HELD_OUT_STUDIES = Registry("held_out_study", "shiftscope.suites", ("STUDY",))
 REPORTED = Registry("reported", "shiftscope.suites", ("REPORTED",), "shiftscope.reported")  # figures of papers
 WORLDS = Registry("world", "shiftscope.world", ("WORLD",), "shiftscope.worlds")
 MODELS = Registry("model", "shiftscope.models", ("build",), "shiftscope.models")

@@ -65,11 +65,13 @@ def test_a_metric_measures_a_run_or_several(name):
 
 
 @pytest.mark.parametrize("name", catalog.SHIFTS.names())
-def test_a_shift_is_a_factor_of_twins_or_makes_sets_of_samples(name):
+def test_a_shift_is_a_factor_of_twins_or_makes_sets_of_samples_or_chooses_questions(name):
     shift = catalog.SHIFTS.load(name)
     if hasattr(shift, "FACTOR"):
         assert {shift.FACTOR.base, *shift.FACTOR.test_only} <= set(shift.FACTOR.variants)
         assert list(inspect.signature(shift.breaches).parameters) == ["base", "twin"]
+    elif hasattr(shift, "choose_questions"):
+        assert list(inspect.signature(shift.choose_questions).parameters)[:2] == ["pools", "scenes"]
     else:
         assert list(inspect.signature(shift.sets).parameters)[:2] == ["samples", "settings"]
 

@@ -11,7 +11,7 @@ from shiftscope.run.study.entries import RECORD_KINDS, TrainingRecord
 from shiftscope.run.study.entry_store import EntryStore
 from shiftscope.run.study.model_records import ModelRecordStore
 from shiftscope.run.study.model_study import read_results
-from shiftscope.suites.model_study import find_model_study
+from shiftscope.suites.model_study import load_model_study
 from shiftscope.suites.study import load_study
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -42,7 +42,7 @@ def test_the_results_page_is_fresh():
 
 
 def test_the_page_of_a_study_of_models_is_fresh():
-    study, cells = find_model_study("clevr_hyp"), RESULTS / "clevr_hyp"
+    study, cells = load_model_study("clevr_hyp"), RESULTS / "clevr_hyp"
     page = (RESULTS / "clevr_hyp.md").read_text("utf-8")
     command = re.match(r"<!-- made by `(.*?)`", page)[1]
     assert page == render_model_study(study, read_results(study, cells), "docs/results/clevr_hyp"), f"run `{command}`"

@@ -129,7 +129,7 @@ def _audit(
                 proportions=_parse_shares(proportions),
                 recipes=recipes,
                 also=lambda folder, made: write_audit_page(
-                    folder / REPORT_FILE, made.found, made.blind, made.blends, source=source
+                    folder / REPORT_FILE, made.found, made.blind, made.blends, source, made.tied
                 ),
                 tell=lambda what, done, total: bar(done, total, what),
                 executor=open_executor(cluster=cluster),
@@ -237,6 +237,12 @@ def _print_audit(made: AuditSummary) -> None:
             for n in found.shortcuts
         ],
     )
+    if made.tied is not None:
+        tied = [
+            (one.tie.shortcut, one.tie.concept, one.tie.answer, f"{one.tie.strength:.1%}", f"{one.expected:.1%}", one.n)
+            for one in made.tied
+        ]
+        print_table(("tied in train", "concept", "answer", "share", "in ood_test", "samples"), tied)
     for kind, count in found.ties.items():
         print(f"ties: in {count:,} samples the alphabet decides between equally informative {kind}")
     for recipe, one in made.recipes.items():

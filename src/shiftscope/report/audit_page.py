@@ -14,6 +14,7 @@ from ..shortcuts.audit import ShortcutAudit
 from ..shortcuts.audit_statistics import ShortcutStatistics, compute_audit_statistics
 from ..shortcuts.concepts import has_object_annotations
 from ..shortcuts.groups import TAIL, AnswerGroups
+from ..shortcuts.tied_answers import FoundTie
 from .markup import Child, tag
 from .number_format import count_noun, format_count, format_percent
 from .page import Page, Tile, write_page
@@ -105,6 +106,7 @@ class AuditEvidence:
     source: str  # what the dataset is called; may be empty
     lines: tuple[ShortcutStatistics, ...]  # a shortcut each
     guesses: Mapping[str, ConceptGuess]  # by shortcut
+    tied: tuple[FoundTie, ...] | None = None  # where the dataset has an OOD test of its own
 
     @property
     def ranked(self) -> tuple[ShortcutStatistics, ...]:
@@ -141,9 +143,13 @@ class AuditEvidence:
 
 
 def gather_evidence(
-    audit: ShortcutAudit, blind: Mapping[str, Sequence[Score]], blends: Sequence[BlendScore], source: str
+    audit: ShortcutAudit,
+    blind: Mapping[str, Sequence[Score]],
+    blends: Sequence[BlendScore],
+    source: str,
+    tied: tuple[FoundTie, ...] | None = None,
 ) -> AuditEvidence:
-    return AuditEvidence(audit, blind, blends, source, compute_audit_statistics(audit), score_guesses(audit))
+    return AuditEvidence(audit, blind, blends, source, compute_audit_statistics(audit), score_guesses(audit), tied)
 
 
 def describe_shortcut(shortcut: str) -> str:
@@ -160,9 +166,10 @@ def write_audit_page(
     blind: Mapping[str, Sequence[Score]],
     blends: Sequence[BlendScore] = (),
     source: str = "",
+    tied: tuple[FoundTie, ...] | None = None,
 ) -> None:
     """Write the page whole; one that is there is replaced. `source` is what the dataset is called."""
-    write_page(build_audit_page(gather_evidence(audit, blind, blends, source)), out)
+    write_page(build_audit_page(gather_evidence(audit, blind, blends, source, tied)), out)
 
 
 def build_audit_page(evidence: AuditEvidence) -> Page:

@@ -51,6 +51,7 @@ from ..shortcuts.audit_folder import (
 )
 from ..shortcuts.audit_statistics import PART_NAMES, AuditFigures, ShortcutMatrix, summarize_audit
 from ..shortcuts.concepts import KO, QT
+from ..shortcuts.tied_answers import FoundTie, find_audit_ties
 from ..store.audit_samples import read_stored_questions
 from ..store.dataset import Dataset, data_id
 from .scene_source import describe_licenses
@@ -213,6 +214,7 @@ class AuditResult:
     blends: tuple[BlendScore, ...]
     recipes: Mapping[str, RecipeSets] = field(default_factory=dict)
     skipped: tuple[tuple[str, str], ...] = ()  # blind models that could not be run, and why
+    tied: tuple[FoundTie, ...] | None = None  # of a dataset with an OOD test
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,10 +226,11 @@ class AuditSummary:
     blind: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
     blends: tuple[BlendScore, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
+    tied: tuple[FoundTie, ...] | None = None
 
 
 def summarize_result(made: AuditResult) -> AuditSummary:
-    return AuditSummary(summarize_audit(made.found), made.recipes, made.blind, made.blends, made.skipped)
+    return AuditSummary(summarize_audit(made.found), made.recipes, made.blind, made.blends, made.skipped, made.tied)
 
 
 Also = Callable[[Path, AuditResult], None]  # writes something into the audit's folder
@@ -277,7 +280,9 @@ def audit_files(
         with stage_audit(out, folders) as folder:
             marks = partial(write_marks, found, folder, {name: recipe.sets for name, recipe in parted.items()})
             write_sets(samples, sets, folder, lambda done, total: tell("writing", done, total), meanwhile=marks)
-            made = _measure_blind(found, parted, blind, proportions, tell)
+            tell("looking for tied answers", 0, 0)
+            tied = find_audit_ties(found)
+            made = replace(_measure_blind(found, parted, blind, proportions, tell), tied=tied)
             also(folder, made)
             given = [*filter(None, [files.dataset]), *files.questions, *files.objects]
             write_figures(folder, summarize_result(made), given, _describe_source(files))
@@ -343,6 +348,7 @@ def collect_figures(made: AuditSummary) -> dict[str, Any]:
         "shortcuts": [asdict(line) for line in found.shortcuts],
         "jaccard": _matrix_to_json(found.jaccard),
         "coincidence": _matrix_to_json(found.coincidence),
+        **({} if made.tied is None else {"tied_answers": [one.to_json() for one in made.tied]}),
         "recipes": {name: {"settings": one.settings, "counts": one.counts} for name, one in made.recipes.items()},
         "blind": {model: [_score_to_json(s) for s in scores] for model, scores in made.blind.items()},
         "blind_skipped": dict(made.skipped),

@@ -7,6 +7,8 @@
 `sets(samples, settings)`             sets of samples, where whole-corpus counts decide; with `build_recipe`, `SETTINGS`
                                       and `FOLDER`, an audit makes them too (`--recipe`, with `AUDIT_OPTIONS`), and
                                       with `stream_recipe` an audit that streams
+`choose_questions(pools, scenes, …)`  which of more questions than are wanted a suite asks, so that answers go with
+                                      concepts in one split and not in another
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..metrics.held_out_matrix import EASY, IID, HeldOutMatrix, HeldOutTraining
-from ..registry import HELD_OUT_STUDIES
+from ..registry import STUDIES
 from ..result import Score
 from .study import Finding
 
@@ -81,5 +81,5 @@ class HeldOutStudy:
 
 @lru_cache(maxsize=8)
 def load_held_out_study(suite: str) -> HeldOutStudy:
-    study: HeldOutStudy = HELD_OUT_STUDIES.load(suite).STUDY
+    study: HeldOutStudy = STUDIES.load(suite).STUDY
     return study

@@ -125,7 +125,6 @@ class ModelStudy:
         return {name: row for name, row in self.rows.items() if not models or row.model in models}
 
 
-def find_model_study(suite: str) -> ModelStudy | None:
-    """The suite's STUDY, if it is one of models."""
-    study = STUDIES.load(suite).STUDY
-    return study if isinstance(study, ModelStudy) else None
+def load_model_study(suite: str) -> ModelStudy:
+    study: ModelStudy = STUDIES.load(suite).STUDY
+    return study

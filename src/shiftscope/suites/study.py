@@ -21,6 +21,8 @@ from ..trained_folder import TrainedFolder
 if TYPE_CHECKING:
     from ..metrics.transfer_matrix import TransferMatrix
 
+# The kinds of studies; STUDY_KIND in a suite's `__init__.py` says which its is, if not the first.
+TRANSFER, OF_MODELS, HELD_OUT, SELECTION = "transfer", "of_models", "held_out", "selection"
 HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
 
 
@@ -218,10 +220,10 @@ class Study:
         return []
 
 
-@lru_cache(maxsize=1)
-def list_studies() -> tuple[str, ...]:
-    """The suites that define a study; nothing is imported for it."""
-    return STUDIES.names()
+@lru_cache(maxsize=8)
+def list_studies(kind: str = TRANSFER) -> tuple[str, ...]:
+    """The suites that define a study of that kind; nothing is imported for it."""
+    return tuple(name for name in STUDIES.names() if (STUDIES.read_constant(name, "STUDY_KIND") or TRANSFER) == kind)
 
 
 @lru_cache(maxsize=8)

@@ -10,15 +10,27 @@ from ...geometry.camera import BASE_POSITION, Camera, check_size
 from ...geometry.shapes.clevr import SIZES
 from ...question import Question
 from ...questions.clevr.generator import generate_questions
+from ...questions.clevr.template import TemplateSet
 from ...questions.clevr.template_sets import builtin_templates
 from ...render.image import Picture, draw_grid
 from ...render.raster import render
 from ...scene import Object, Scene
+from ...schema import Schema
 from ...schemas.clevr import SCHEMA
+from ...store.dataset import Dataset
 from ...store.manifest import DatasetInfo
 from ...world import Sampling
 from ...world import clevr as world
 from .. import Suite, SuiteSpec, option, seed_option, shard_option, size_option
+from ..planted_shortcuts import (
+    add_ood_split,
+    ask_planted,
+    check_fields,
+    check_ties,
+    format_ties,
+    ood_option,
+    shortcut_option,
+)
 
 SHARES = (("train", 70), ("val", 15), ("test", 15))  # per cent of the images, as in the release
 MOST_QUESTIONS = 1000  # per image; more than its scene could ever give
@@ -28,12 +40,15 @@ MOST_QUESTIONS = 1000  # per image; more than its scene could ever give
 class ClevrSpec(SuiteSpec):
     suite: ClassVar[str] = "clevr"
     version: ClassVar[int] = 3
+    schema: ClassVar[Schema] = SCHEMA
 
     images: int = option(1000, "How many images, over train, val and test (70/15/15).", min=1)
     seed: int = seed_option()
     size: tuple[int, int] = size_option()
     questions: int = option(10, "Questions per image; 0 for scenes and images alone.", min=0)
     shard: int = shard_option(250)  # answers are balanced within a shard
+    shortcut: str | None = shortcut_option()
+    ood: str | None = ood_option()
 
     def __post_init__(self) -> None:
         if self.images < 1 or not 0 <= self.questions <= MOST_QUESTIONS or self.shard < 1:
@@ -41,11 +56,15 @@ class ClevrSpec(SuiteSpec):
                 f"images and shard size must be at least 1, questions per image from 0 to {MOST_QUESTIONS:,}"
             )
         check_size(self.size)
+        check_fields(self)
+
+    def list_templates(self) -> tuple[TemplateSet, ...]:
+        return (builtin_templates(SCHEMA),)
 
     def splits(self) -> dict[str, int]:
         sizes = {name: self.images * share // 100 for name, share in SHARES}
         sizes["train"] += self.images - sum(sizes.values())
-        return {name: size for name, size in sizes.items() if size}
+        return add_ood_split(self, {name: size for name, size in sizes.items() if size})
 
 
 class ClevrSuite(Suite[ClevrSpec]):
@@ -77,9 +96,17 @@ class ClevrSuite(Suite[ClevrSpec]):
     ) -> Sequence[Question]:
         if not spec.questions:
             return []
+        if spec.shortcut is not None:
+            return ask_planted(self, spec, split, k, scenes, grounding)
         where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k, "grounding": grounding}
-        start = spec.shard_range(split, k).start * spec.questions
+        start = k * spec.shard * spec.questions
         return generate_questions(scenes, builtin_templates(SCHEMA), per_image=spec.questions, start=start, **where)
+
+    def check(self, spec: ClevrSpec, inputs: Any = None) -> None:
+        check_ties(self, spec)
+
+    def summarize(self, notes: Any, dataset: Dataset) -> str:
+        return format_ties(dataset, self.spec.of(dataset.manifest.spec))
 
     def build_sheets(self, seed: int) -> dict[str, Any]:
         return {"clevr_solids.png": draw_solids(), "clevr_scenes.png": draw_scenes(seed)}

@@ -7,3 +7,5 @@ color=blue), color=blue)), 3.
 Sampat et al., CLEVR_HYP: a challenge dataset and baselines for visual question answering with hypothetical
 actions over images, 2021.
 """
+
+STUDY_KIND = "of_models"

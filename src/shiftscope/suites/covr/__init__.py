@@ -6,3 +6,5 @@ one or two words.
 
 Bogin et al., COVR: a test-bed for visually grounded compositional generalization with real images, 2021.
 """
+
+STUDY_KIND = "held_out"

@@ -18,9 +18,11 @@ from ...question import Notes, Question
 from ...questions.clevr.generator import generate_questions
 from ...questions.clevr.packed_scenes import PackedScenes
 from ...questions.clevr.redundancy import generate_levels
+from ...questions.clevr.template import TemplateSet
 from ...questions.clevr.template_sets import builtin_part_templates, builtin_templates
 from ...render import CPU
 from ...scene import Scene
+from ...schema import Schema
 from ...schemas.superclevr import SCHEMA
 from ...store.dataset import Dataset
 from ...store.image import StoredImage
@@ -29,7 +31,7 @@ from ...store.shard import ShardFile, SharedImages, read_shard_scenes
 from ...world import Sampling
 from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
-from .. import Option, ProgressBar, ShardPlan, option
+from .. import Option, ProgressBar, ShardPlan, option, planted_shortcuts
 from ..scene_images import read_spool
 from ..sources import credit_sources
 from . import inputs as _inputs
@@ -57,6 +59,7 @@ EARLIER_MESHES = {2: "d493da1144742b7bb55d6cb77a4a3387"}  # by the version of th
 class SuperclevrSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "superclevr"
     version: ClassVar[int] = 3
+    schema: ClassVar[Schema] = SCHEMA
     question_fields: ClassVar[tuple[str, ...]] = ("questions", "part_questions")
 
     variant: str = option(
@@ -80,6 +83,8 @@ class SuperclevrSpec(suites.SuiteSpec):
     part_questions: int = option(10, "Questions about parts, per image.", min=0)  # none without parts
     shard: int = suites.shard_option(250)  # answers are balanced within a shard
     concepts: ConceptDistribution | None = None  # the user's own; else the variant's
+    shortcut: str | None = planted_shortcuts.shortcut_option()
+    ood: str | None = planted_shortcuts.ood_option()
 
     def __post_init__(self) -> None:
         least = SHARE if self.kind.test_only else 1
@@ -96,8 +101,11 @@ class SuperclevrSpec(suites.SuiteSpec):
             raise UserError(f"variant {self.variant} is {self.variant}; it cannot be made {self.visual}")
         if self.kind.concepts != VARIANTS[DEFAULT].concepts and self.concepts is not None:
             raise UserError(f"variant {self.variant} has its own distribution; give yours without --variant")
+        if self.shortcut is not None and self.variant != DEFAULT:
+            raise UserError(f"shortcuts are planted in the default alone, not in {self.variant}; omit --variant")
         check_size(self.size)
         self.rules()
+        planted_shortcuts.check_fields(self)
 
     @classmethod
     def from_variant(cls, variant: str = DEFAULT, visual: str = "", **rest: Any) -> Self:
@@ -113,7 +121,12 @@ class SuperclevrSpec(suites.SuiteSpec):
     @property
     def name(self) -> str:
         """The variant that its examples name."""
+        if self.shortcut is not None:
+            return planted_shortcuts.NAME
         return OWN if self.concepts else self.variant
+
+    def list_templates(self) -> tuple[TemplateSet, ...]:
+        return builtin_templates(SCHEMA), builtin_part_templates(SCHEMA)
 
     def rules(self) -> world.SuperClevrRules:
         return world.SuperClevrRules(size=self.size, visual=self.visual, concepts=self.concepts or self.kind.concepts)
@@ -143,7 +156,8 @@ class SuperclevrSpec(suites.SuiteSpec):
     def splits(self) -> dict[str, int]:
         held = self.images // SHARE
         sizes = {"train": self.images - 2 * held, "val": held, "test": held}
-        return {n: size for n, size in sizes.items() if size and (n == "test" or not self.kind.test_only)}
+        kept = {n: size for n, size in sizes.items() if size and (n == "test" or not self.kind.test_only)}
+        return planted_shortcuts.add_ood_split(self, kept)
 
 
 class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
@@ -209,6 +223,8 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         *,
         grounding: bool = False,
     ) -> Sequence[Question]:
+        if spec.shortcut is not None:
+            return planted_shortcuts.ask_planted(self, spec, split, k, scenes, grounding)
         return make_questions(spec, scenes, split, k, grounding)
 
     def sample(
@@ -239,6 +255,7 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         """Sample the first scene: a spec that no scene can meet is refused."""
         if not isinstance(inputs, _inputs.UserScenes):
             world.sample_scene(spec.seed, next(iter(spec.splits())), 0, spec.rules())
+            planted_shortcuts.check_ties(self, spec)
 
     def credit(self, spec: SuperclevrSpec, inputs: Any = None) -> DatasetInfo:
         return credit_sources(self.about, [inputs.path]) if isinstance(inputs, _inputs.UserScenes) else self.about
@@ -261,7 +278,9 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
 
     def summarize(self, notes: Any, dataset: Dataset) -> str:
         """How often concepts occur, beside how often they were asked for."""
-        return _inputs.format_concepts(measure_concepts(dataset))
+        found = _inputs.format_concepts(measure_concepts(dataset))
+        planted = planted_shortcuts.format_ties(dataset, self.spec.of(dataset.manifest.spec))
+        return "\n".join(filter(None, (found, planted)))
 
     def read_options(self, given: Mapping[str, Any]) -> tuple[SuperclevrSpec, Any]:
         _refuse_conflicts(given)
@@ -351,13 +370,15 @@ def _refuse_conflicts(given: Mapping[str, Any]) -> None:
         raise UserError("--check compares the twins of a study; add --study")
     if study and (scenes or variant != DEFAULT):
         raise UserError("a study is made of all variants of its own scenes; omit --variant and --scenes")
+    if study and given["shortcut"]:
+        raise UserError("a study has no planted shortcuts; make them without --study")
     if study and given["distribution"]:
         raise UserError("a study has the distributions of its variants; make your own without --study")
     if scenes is None:
         return
     if find_variant(variant).name != DEFAULT and find_variant(variant).factor != "redundancy":
         raise UserError(f"given scenes cannot be made {variant}; with --scenes a --variant is default, rd- or rd+")
-    for name in ("visual", "distribution", "images"):
+    for name in ("visual", "distribution", "images", "shortcut"):
         if given[name]:
             raise UserError(f"--{name} is for new scenes; omit it with --scenes")
 

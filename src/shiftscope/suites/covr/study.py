@@ -163,7 +163,7 @@ class CovrHeldOutStudy(HeldOutStudy):
         yield _build_curve(matrix)
 
     def check_findings(self, matrix: HeldOutMatrix | None) -> Iterator[Finding]:
-        from .held_out_findings import check_findings
+        from .findings import check_findings
 
         return check_findings(matrix)
 

@@ -1,0 +1,271 @@
+"""Model selection: which epoch of a training is chosen by which data, and its accuracy on the IID and OOD sets.
+
+VQA-VS (Si et al., 2022), §5.3 and appendix C: after each epoch a model is measured on every set, and the epoch is
+chosen that does best on the IID val set, on the mean of the OOD val sets, or on the mean of the OOD test sets. The last
+two look at what should be unknown until the test, so that a figure says by which it was chosen. A fourth,
+`selected_on_test`, chooses by the IID test itself, as figures of VQA v2 are.
+
+Sets are slices of one list of test questions, so that one run gives all figures and differences are paired by question.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..records import content_id
+from ..result import Score
+from ..shortcuts.concepts import SHORTCUTS
+from .intervals import RatioTerm, SceneClusters
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+FORMAT = 1
+IID_VAL, OOD_VAL, OOD_TEST, ON_TEST = STRATEGIES = ("iid_val", "ood_val", "ood_test", "selected_on_test")
+MARKED = {OOD_VAL: "chosen on OOD val", OOD_TEST: "chosen on OOD test", ON_TEST: "chosen on the test itself"}
+WHOLE, PRIORS, PROPORTION = "whole", "changing_priors", "proportion"
+IID, PRIORS_TEST, PLANTED = "iid", "changing_priors", "ood_test"  # sets: the last is the world's own OOD test
+VAL, TEST = "val", "test"
+
+
+def tail_of(shortcut: str, split: str = TEST) -> str:
+    """The name of an OOD set."""
+    return f"{split}/{shortcut}/tail"
+
+
+def head_of(shortcut: str) -> str:
+    return f"{TEST}/{shortcut}/head"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyWorld:
+    """The data that a study is on: which questions of the IID test are in which set, and how imbalanced train is."""
+
+    KIND: ClassVar[str] = "world"
+    study: str
+    scale: str
+    data: str  # content id of the dataset
+    spec: Mapping[str, Any]
+    questions: int  # of the IID test, and behind it those of the world's own OOD test
+    sizes: Mapping[str, int]  # questions of train, val and each set
+    degrees: Mapping[str, float]  # E of eq. 8, by shortcut
+    sets: Mapping[str, str]  # packed: [question] whether it is in the set
+    images: str  # packed: [question] its image
+    tied: tuple[Mapping[str, Any], ...] = ()  # what was planted
+
+    @property
+    def name(self) -> str:
+        return f"{self.scale}-world-{content_id(self.to_json())[:12]}.json"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"format": FORMAT, "kind": self.KIND} | {**asdict(self), "tied": [dict(one) for one in self.tied]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> StudyWorld:
+        given = {name: value for name, value in data.items() if name not in ("format", "kind")}
+        return cls(**given | {"tied": tuple(data["tied"])})
+
+    def unpack_set(self, name: str) -> Bools:
+        """[question] whether it is in the set."""
+        return unpack_bits(self.sets[name], self.questions)
+
+    def unpack_images(self) -> Ints:
+        return np.frombuffer(zlib.decompress(base64.b64decode(self.images)), "<i4").astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionRun:
+    """One training: how many of each set were right after each epoch, and which, after the epochs that were chosen."""
+
+    KIND: ClassVar[str] = "run"
+    study: str
+    scale: str
+    data: str
+    method: str
+    seed: int
+    training: str  # WHOLE, PRIORS, or PROPORTION/SHORTCUT/SHARE
+    examples: int  # questions that were learned from
+    right: Mapping[str, tuple[int, ...]]  # [epoch] by set
+    hits: Mapping[str, str]  # by epoch, packed: [question] whether it was right
+    weights: str  # hash of the last epoch's
+    recipe: Mapping[str, Any]
+    seconds: Mapping[str, float]
+    device: str
+    version: str
+    made: str
+    command: str = ""
+
+    @property
+    def name(self) -> str:
+        label = f"{self.scale}-{self.method}-{self.training}-{self.seed}".replace("/", "_").replace(" ", "_")
+        return f"{label}-{content_id(self.to_json())[:12]}.json"
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        return self.method, self.seed, self.training
+
+    def to_json(self) -> dict[str, Any]:
+        plain = asdict(self) | {"right": {name: list(counts) for name, counts in self.right.items()}}
+        return {"format": FORMAT, "kind": self.KIND} | plain
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SelectionRun:
+        given = {name: value for name, value in data.items() if name not in ("format", "kind")}
+        return cls(**given | {"right": {name: tuple(counts) for name, counts in data["right"].items()}})
+
+
+def select_epoch(right: Mapping[str, Sequence[int]], sizes: Mapping[str, int], strategy: str) -> int:
+    """The place of the chosen epoch, from 0; of equals the first. OOD sets count alike, whatever their size."""
+    if strategy in (IID_VAL, ON_TEST):
+        names = [VAL if strategy == IID_VAL else IID]
+    else:
+        split = VAL if strategy == OOD_VAL else TEST
+        names = [tail_of(s, split) for s in SHORTCUTS if sizes.get(tail_of(s, split))]
+        if not names:
+            raise ValueError(f"no OOD set of {split} has a question")
+    means = sum(np.array(right[name]) / sizes[name] for name in names) / len(names)
+    return int(np.argmax(means))
+
+
+def select_priors_epoch(right: Mapping[str, Sequence[int]]) -> int:
+    """By the changing-priors test itself, as VQA-CP figures are chosen."""
+    return int(np.argmax(np.array(right[PRIORS_TEST])))
+
+
+def parse_selection_record(data: Any) -> StudyWorld | SelectionRun:
+    """A record from its JSON; ValueError, KeyError or TypeError where it is none."""
+    kinds: dict[str, Any] = {StudyWorld.KIND: StudyWorld, SelectionRun.KIND: SelectionRun}
+    if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("kind") not in kinds:
+        raise ValueError(f"not a record of this format ({FORMAT})")
+    record: StudyWorld | SelectionRun = kinds[data["kind"]].from_json(data)
+    if record.to_json() != data:
+        raise ValueError("it has fields that are not known")
+    return record
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectionResults:
+    """The records of one world, and every figure made of them; what is not measured is None."""
+
+    study: Any  # the definition
+    world: StudyWorld | None
+    runs: Mapping[tuple[str, int, str], SelectionRun]  # by method, seed and training
+    left_out: int = 0  # records of other worlds
+    _clusters: dict[str, SceneClusters] = field(default_factory=dict)
+
+    @property
+    def scenes(self) -> SceneClusters:
+        assert self.world is not None
+        if "all" not in self._clusters:
+            self._clusters["all"] = SceneClusters(self.world.unpack_images())
+        return self._clusters["all"]
+
+    def list_runs(self, method: str, training: str = WHOLE) -> list[SelectionRun]:
+        """By seed."""
+        return [run for (name, _, how), run in sorted(self.runs.items()) if (name, how) == (method, training)]
+
+    def find_hits(self, method: str, strategy: str, training: str = WHOLE) -> npt.NDArray[np.float64] | None:
+        """[question] in which share of the seeds it was right; None without a run."""
+        runs = self.list_runs(method, training)
+        if not runs or self.world is None:
+            return None
+        return np.asarray(np.mean([self._unpack(run, strategy) for run in runs], axis=0), np.float64)
+
+    def _unpack(self, run: SelectionRun, strategy: str) -> Bools:
+        assert self.world is not None
+        chosen = (
+            select_priors_epoch(run.right)
+            if run.training == PRIORS
+            else select_epoch(run.right, self.world.sizes, strategy)
+        )
+        return unpack_bits(run.hits[str(chosen + 1)], self.world.questions)
+
+    def find_score(self, method: str, name: str, strategy: str = IID_VAL, training: str = WHOLE) -> Score | None:
+        """Accuracy on a set, mean over the seeds; its interval is over scenes."""
+        hits = self.find_hits(method, strategy, training)
+        if hits is None or self.world is None or not self.world.sizes.get(name):
+            return None
+        among = self.world.unpack_set(name)
+        return self._estimate("accuracy", [RatioTerm(hits * among, among)], [1.0], int(among.sum()))
+
+    def find_mean(self, method: str, strategy: str = IID_VAL) -> Score | None:
+        """The mean over the OOD test sets."""
+        hits, sets = self.find_hits(method, strategy), self.list_sets()
+        if hits is None or not sets:
+            return None
+        terms = [RatioTerm(hits * among, among) for among in sets.values()]
+        return self._estimate("mean_ood", terms, [1 / len(terms)] * len(terms), _count_any(sets))
+
+    def find_gain(self, method: str, backbone: str, name: str, strategy: str = IID_VAL) -> Score | None:
+        """Accuracy on a set less that of the backbone, paired by question."""
+        ours, theirs = (self.find_hits(one, strategy) for one in (method, backbone))
+        if ours is None or theirs is None or self.world is None or not self.world.sizes.get(name):
+            return None
+        among = self.world.unpack_set(name)
+        terms = [RatioTerm(ours * among, among), RatioTerm(theirs * among, among)]
+        return self._estimate("gain", terms, [1.0, -1.0], int(among.sum()))
+
+    def find_selection_gain(self, method: str, strategy: str) -> Score | None:
+        """What choosing by a strategy adds to the mean over the OOD test sets, against choosing on IID val."""
+        ours, theirs, sets = self.find_hits(method, strategy), self.find_hits(method, IID_VAL), self.list_sets()
+        if ours is None or theirs is None or not sets:
+            return None
+        terms = [RatioTerm(hits * among, among) for hits in (ours, theirs) for among in sets.values()]
+        signs = [sign / len(sets) for sign in (1.0, -1.0) for _ in sets]
+        return self._estimate("selection_gain", terms, signs, _count_any(sets))
+
+    def find_seed_deviation(self, method: str, name: str, strategy: str = IID_VAL) -> float | None:
+        """The standard deviation over seeds of the accuracy on a set; None with fewer than two."""
+        runs = self.list_runs(method)
+        if len(runs) < 2 or self.world is None:
+            return None
+        among = self.world.unpack_set(name)
+        return float(np.std([self._unpack(run, strategy)[among].mean() for run in runs], ddof=1))
+
+    def list_sets(self) -> dict[str, Bools]:
+        """The OOD test sets that have a question, by shortcut."""
+        if self.world is None:
+            return {}
+        there = [s for s in SHORTCUTS if self.world.sizes.get(tail_of(s))]
+        return {s: self.world.unpack_set(tail_of(s)) for s in there}
+
+    def _estimate(self, metric: str, terms: Sequence[RatioTerm], signs: Sequence[float], n: int) -> Score:
+        return Score(metric, n=n, **self.scenes.combine(terms, signs).to_score())
+
+
+def _count_any(sets: Mapping[str, Bools]) -> int:
+    return int(np.any(list(sets.values()), axis=0).sum())
+
+
+def build_selection_results(
+    study: Any, records: Sequence[StudyWorld | SelectionRun], scale: str = ""
+) -> SelectionResults:
+    """The records of the world that most runs are of, of one scale or of the largest; of equal runs the latest."""
+    worlds = {r.data: r for r in records if isinstance(r, StudyWorld) and (not scale or r.scale == scale)}
+    if not worlds:
+        return SelectionResults(study, None, {}, len(records))
+    counts = {data: sum(isinstance(r, SelectionRun) and r.data == data for r in records) for data in worlds}
+    best = max(worlds, key=lambda data: (worlds[data].sizes["train"], counts[data], data))
+    runs = [r for r in records if isinstance(r, SelectionRun) and r.data == best]
+    kept = {run.key: run for run in sorted(runs, key=lambda run: run.made)}
+    others = sum(isinstance(r, SelectionRun) for r in records) - len(runs)
+    return SelectionResults(study, worlds[best], kept, others)
+
+
+def pack_bits(values: npt.NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(np.packbits(np.asarray(values, bool)).tobytes(), 9)).decode("ascii")
+
+
+def unpack_bits(text: str, count: int) -> Bools:
+    bits = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
+    return np.unpackbits(bits, count=count).astype(bool)
+
+
+def pack_numbers(values: npt.NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(np.asarray(values, "<i4").tobytes(), 9)).decode("ascii")

@@ -1,0 +1,30 @@
+"""What of a study of model selection is not measured, and the command that would measure it."""
+
+from ...metrics.model_selection import PRIORS, PROPORTION, WHOLE, SelectionResults
+from ..number_format import count_noun
+from ..page import Section
+from ..table import Table
+
+PLACES = {"selection_study": 90}
+
+
+def section(results: SelectionResults) -> Section | None:
+    study = results.study
+    scale = results.world.scale if results.world else "paper"
+    missing: dict[tuple[str, str], list[str]] = {}
+    for job in study.plan_trainings((WHOLE, PRIORS, PROPORTION), (), study.seeds):
+        if (job.method, job.seed, job.training) not in results.runs:
+            part = PROPORTION if job.training.startswith(PROPORTION) else job.training
+            what = f"seed {job.seed}" if part == WHOLE else job.training.removeprefix(f"{PROPORTION}/")
+            missing.setdefault((job.method, part), []).append(what)
+    rows = [
+        (
+            method,
+            part,
+            ", ".join(what) if len(what) <= 4 else count_noun(len(what), "training"),
+            f'shiftscope study {study.suite} --scale {scale} --methods "{method}" --parts {part} --out DIR',
+        )
+        for (method, part), what in missing.items()
+    ]
+    table = Table("Not measured", ("method", "part", "missing", "command"), rows)
+    return Section("Not measured", [table]) if rows else None

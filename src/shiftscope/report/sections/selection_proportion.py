@@ -1,0 +1,35 @@
+"""Accuracy on head and tail after training with more and more shortcut samples (Figure 7 of VQA-VS)."""
+
+from typing import Any
+
+from ...metrics.model_selection import OOD_TEST, PROPORTION, SelectionResults, head_of, tail_of
+from ...shortcuts.concepts import SHORTCUTS
+from ..chart.lines import LineSeries, draw_lines
+from ..markup import render_charts, render_figure, render_swatches
+from ..page import Section
+from ..selection_page import MARK, format_figure
+from ..table import Table
+
+PLACES = {"selection_study": 60}
+
+
+def section(results: SelectionResults) -> Section | None:
+    study, rows, charts = results.study, [], []
+    method, shares = study.proportion_method, study.proportions
+    for name in SHORTCUTS:
+        trainings = [f"{PROPORTION}/{name}/{share}" for share in shares]
+        tail = tuple(results.find_score(method, tail_of(name), OOD_TEST, how) for how in trainings)
+        head = tuple(results.find_score(method, head_of(name), OOD_TEST, how) for how in trainings)
+        rows += [(f"{name}, tail", *map(format_figure, tail)), (f"{name}, head", *map(format_figure, head))]
+        if any(score is not None for score in tail):
+            label = f"Accuracy on head and tail of {name} against the share of shortcut samples"
+            lines = [LineSeries("head", 0, head), LineSeries("tail", 1, tail)]
+            drawn = draw_lines(label, [f"{share}%" for share in shares], lines, [0] * len(shares))
+            charts.append(render_figure(name, "", drawn))
+    note = f"{study.notes['proportion']} {MARK}."
+    heads = (f"{method} *", *(f"{share}%" for share in shares))
+    parts: list[Any] = [Table("Share of shortcut samples (Figure 7)", heads, rows, note)]
+    if charts:
+        looks = (("accuracy on the head", "is-head"), ("accuracy on the tail (OOD)", "is-tail"))
+        parts = [render_swatches(looks), render_charts(charts, "charts"), *parts]
+    return Section("Training with more shortcut samples", parts)

@@ -1,0 +1,86 @@
+"""The page of a study of model selection, as Markdown and as HTML, from stored records alone."""
+
+from pathlib import Path
+
+from ..folder import lock_path
+from ..metrics.model_selection import STRATEGIES, WHOLE, SelectionResults
+from ..registry import REPORTED
+from ..result import Score
+from ..suites import NOTHING_REPORTED, ReportedFigures
+from .markup import tag
+from .number_format import DASH, count_noun, format_count, format_score
+from .page import Page, write_page
+from .table import Table
+
+DIGITS = 2  # of a percentage, as in the paper
+STRATEGY_NAMES = dict(zip(STRATEGIES, ("IID val", "OOD val *", "OOD test *", "the test itself *"), strict=True))
+MARK = "* chosen on data that should be unknown until the test"
+
+
+def find_reported(results: SelectionResults) -> ReportedFigures:
+    """The figures of the study's paper."""
+    name = results.study.suite
+    figures: ReportedFigures = REPORTED.load(name).REPORTED if name in REPORTED.names() else NOTHING_REPORTED
+    return figures
+
+
+def format_figure(score: Score | None) -> str:
+    """84.21 ± 0.33, the longer side."""
+    return format_score(score, DIGITS, None)
+
+
+def format_reported(value: float | None) -> str:
+    return DASH if value is None else f"{100 * value:.{DIGITS}f}"
+
+
+def build_selection_page(results: SelectionResults) -> Page:
+    """The page, before its sections are made."""
+    opening = [tag("p", sentence, class_="lead") for sentence in describe_world(results)]
+    return Page("selection_study", results, results.study.title, opening)
+
+
+def list_selection_tables(results: SelectionResults) -> list[Table]:
+    return [table for _, section in build_selection_page(results).build_sections() for table in section.tables]
+
+
+def write_selection_page(out: Path, results: SelectionResults) -> Path:
+    """Write the page; one that is there is replaced."""
+    with lock_path(out):
+        return write_page(build_selection_page(results), out).path
+
+
+def render_selection_markdown(results: SelectionResults) -> str:
+    """The page as Markdown, as docs/results has it; also where nothing is measured yet."""
+    name = results.study.suite
+    made_by = f"shiftscope study {name} --tables --cells docs/results/cells/{name} --page docs/results/{name}.md"
+    parts = [
+        f"<!-- made by `{made_by}`; do not edit -->",
+        f"# {results.study.title}, measured",
+        *describe_world(results),
+        *(table.to_markdown() for table in list_selection_tables(results)),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def describe_world(results: SelectionResults) -> list[str]:
+    """What the figures rest on, in sentences."""
+    study, world = results.study, results.world
+    if world is None:
+        return [f"Nothing is measured yet: run `shiftscope study {study.suite} --scale paper --out DIR`."]
+    seeds = sorted({seed for _, seed, training in results.runs if training == WHOLE})
+    sentences = []
+    if world.scale != "paper":
+        sentences.append(
+            f"Scale {world.scale}: a trial run of the pipeline. With so little data, neither figures nor verdicts say "
+            "anything about the models."
+        )
+    sentences.append(
+        f"World: {study.world} with planted shortcuts ({world.spec.get('shortcut', 'none')}), data "
+        f"{world.data[:12]}; {format_count(world.sizes['train'])} questions to train on, "
+        f"{format_count(world.sizes['val'])} for IID val, {format_count(world.sizes['iid'])} in the IID test, of which "
+        f"the OOD test sets are parts. {count_noun(len(results.runs), 'training')}, seeds "
+        f"{', '.join(map(str, seeds)) or 'none'}; figures are means over the seeds."
+    )
+    if results.left_out:
+        sentences.append(f"{count_noun(results.left_out, 'record')} of other worlds left out.")
+    return sentences

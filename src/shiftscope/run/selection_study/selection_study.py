@@ -1,0 +1,219 @@
+"""Selection study: train every method with every seed, keep each epoch until all strategies have chosen, store figures.
+
+The same call again resumes: finished trainings are skipped, one whose minutes were over goes on from its checkpoint.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import __version__
+from ...errors import UserError
+from ...executor import open_executor
+from ...folder import lock_folder
+from ...metrics.model_selection import (
+    PLANTED,
+    PRIORS,
+    STRATEGIES,
+    TEST,
+    VAL,
+    SelectionRun,
+    StudyWorld,
+    pack_bits,
+    parse_selection_record,
+    select_epoch,
+    select_priors_epoch,
+)
+from ...store.dataset import Dataset
+from ...suites import load_suite
+from ...suites.planted_shortcuts import list_ties
+from ...suites.selection_study import SelectionScale, SelectionStudy, SelectionTraining
+from ...train import train as training
+from ...train.accelerator import make_accelerator, name_device
+from ...train.epochs import answer_by_epochs, remove_epochs
+from ...train.loop import TrainingPaused
+from ...url_path import refuse_url
+from ..study.entry_store import RecordStore
+from .study_data import StudyData
+
+WEIGHTS, WORLD = "weights", "world"  # folders of a study
+LEAST_MINUTES = 0.1  # that a training gets, once it has begun
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionStore(RecordStore[StudyWorld | SelectionRun]):
+    """Where the records of a study of model selection are kept."""
+
+    parse: Callable[[Any], StudyWorld | SelectionRun] = parse_selection_record
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionStudySpec:
+    """What to study, and where it goes."""
+
+    study: SelectionStudy
+    out: Path
+    cells: Path  # a folder of records, or FILE.jsonl
+    scale: SelectionScale
+    parts: tuple[str, ...]
+    methods: tuple[str, ...] = ()  # all
+    seeds: tuple[int, ...] = ()  # the study's
+    data: Path | None = None  # a world that was made before; else it is made in `out`
+    device: str = "auto"
+    workers: int = 1
+    minutes: float | None = None
+    command: str = ""
+
+    def plan(self) -> list[SelectionTraining]:
+        return self.study.plan_trainings(self.parts, self.methods, self.seeds or self.study.seeds)
+
+
+def run_selection_study(
+    spec: SelectionStudySpec,
+    *,
+    tell: Tell = lambda sentence: None,
+    bar: training.ProgressBar = training.show_no_progress,
+    make_bar: Any = None,
+) -> Iterator[StudyWorld | SelectionRun]:
+    """Each record as it is stored; ends early, between trainings, when the minutes are over."""
+    refuse_url(spec.out, "a study")
+    plan = spec.plan()
+    models = dict.fromkeys(spec.study.find_method(job.method).model for job in plan)
+    for model in models:
+        training.require_torch(model)
+    with lock_folder(spec.out):
+        yield from _SelectionRunner(spec, tell, bar, make_bar).run(plan)
+
+
+class _SelectionRunner:
+    def __init__(self, spec: SelectionStudySpec, tell: Tell, bar: training.ProgressBar, make_bar: Any) -> None:
+        self.spec, self.tell, self.bar, self.make_bar = spec, tell, bar, make_bar
+        self.began = time.monotonic()
+        device = make_accelerator(spec.device).device
+        self.device, self.device_name = "cpu" if device.type == "cpu" else str(device), name_device(device)
+        self.store = SelectionStore(spec.cells)
+
+    def run(self, plan: list[SelectionTraining]) -> Iterator[StudyWorld | SelectionRun]:
+        data = StudyData(self._open_world(), self.device, self.spec.workers)
+        suite_spec = load_suite(self.spec.study.world).spec.of(data.dataset.manifest.spec)
+        tied = [{"shortcut": t.shortcut, **asdict(t)} for t in list_ties(suite_spec)]
+        tied = [one | {"words": list(one["words"]), "kinds": list(one["kinds"])} for one in tied]
+        world = data.describe_world(self.spec.study.suite, self.spec.scale.name, tied)
+        stored = self.store.read_records()
+        if world.name not in {record.name for record in stored}:
+            self.store.add(world)
+            yield world
+        done = {r.key for r in stored if isinstance(r, SelectionRun) and r.data == world.data}
+        for job in plan:
+            if (job.method, job.seed, job.training) in done:
+                continue
+            if self._minutes_left() == 0:
+                self.tell("the minutes are over; the same command resumes from here")
+                return
+            if data.list_ids(job.training) == frozenset():
+                self.tell(f"{job.training}: its shortcut has no head or no tail in train, so there is no such training")
+                continue
+            try:
+                run = self._train(job, data, world)
+            except TrainingPaused:
+                self.tell(f"a training was paused; the same command resumes it from {self.spec.out / WEIGHTS}")
+                return
+            self.store.add(run)
+            remove_epochs(self._find_folder(job))
+            yield run
+
+    def _open_world(self) -> Dataset:
+        if self.spec.data is not None:
+            return Dataset.open(self.spec.data)
+        suite, folder = load_suite(self.spec.study.world), self.spec.out / WORLD
+        how: dict[str, Any] = {"bar": self.make_bar} if self.make_bar else {}
+        executor = open_executor(self.spec.workers)
+        wanted = self.spec.study.build_spec(self.spec.scale)
+        return suite.make(wanted, folder, executor=executor, device=self.device, **how).dataset
+
+    def _minutes_left(self) -> float | None:
+        """None without a limit; 0 once it is over."""
+        minutes = self.spec.minutes
+        left = minutes - (time.monotonic() - self.began) / 60 if minutes else None
+        return None if left is None else 0 if left <= 0 else max(left, LEAST_MINUTES)
+
+    def _find_folder(self, job: SelectionTraining) -> Path:
+        name = f"{self.spec.scale.name}-{job.method}-{job.training}-{job.seed}"
+        return self.spec.out / WEIGHTS / name.replace("/", "-").replace(" ", "-")
+
+    def _train(self, job: SelectionTraining, data: StudyData, world: StudyWorld) -> SelectionRun:
+        """Train, answer with every epoch, and choose."""
+        method = self.spec.study.find_method(job.method)
+        opened = data.open_part(job.training)
+        spec = training.TrainSpec(
+            model=method.model,
+            data=str(data.dataset.folder),
+            images=opened.images,
+            seed=job.seed,
+            epochs=self.spec.scale.epochs,
+            part=opened.part,
+            settings=method.settings,
+            device=self.spec.device,
+            workers=self.spec.workers,
+            minutes=self._minutes_left(),
+            keep_epochs=True,
+            command=self.spec.command,
+        )
+        self.tell(f"training {job.method}, {job.training}, seed {job.seed}")
+        splits = data.gather_training(job.training, spec.stages)
+        trained = training.train_on(opened, spec, self._find_folder(job), splits=splits, bar=self.bar)
+        start = time.monotonic()
+        right, hits = self._answer(spec, trained.folder, data)
+        chosen = {select_epoch(right, world.sizes, strategy) for strategy in STRATEGIES}
+        chosen |= {select_priors_epoch(right)} if job.training == PRIORS else set()
+        last = spec.stages[-1].name
+        return SelectionRun(
+            study=world.study,
+            scale=world.scale,
+            data=world.data,
+            method=job.method,
+            seed=job.seed,
+            training=job.training,
+            examples=int(trained.about[last]["examples"]),
+            right={name: tuple(counts) for name, counts in right.items()},
+            hits={str(epoch + 1): pack_bits(hits[epoch]) for epoch in sorted(chosen)},
+            weights=str(trained.about[last]["blake2b"]),
+            recipe=dict(trained.about[last]["recipe"]) | dict(method.settings),
+            seconds={"training": round(float(trained.about["seconds"]["all"]), 2)}
+            | {"answering": round(time.monotonic() - start, 2)},
+            device=self.device_name,
+            version=__version__,
+            made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            command=self.spec.command,
+        )
+
+    def _answer(
+        self, spec: training.TrainSpec, folder: Path, data: StudyData
+    ) -> tuple[dict[str, list[int]], list[Any]]:
+        """[epoch] how many of each set are right, and [epoch, question] which of the IID and OOD test."""
+        stages = spec.trainable.stages
+        splits = [VAL, TEST, *([PLANTED] if len(data.ood_rows) else [])]
+        rows = {VAL: data.audit.split.rows(VAL), TEST: data.audit.split.rows(TEST), PLANTED: data.ood_rows}
+        gathered = {split: data.gather(split, stages) for split in splits}
+        for split in splits:
+            data.check_order(stages[-1].name, gathered[split], rows[split])
+        right: dict[str, list[int]] = {}
+        hits: list[Any] = []
+        for answers in answer_by_epochs(spec.trainable, folder, gathered, self.device):
+            tested = np.concatenate([answers.right[split] for split in splits[1:]])
+            for name, mask in data.val_sets.items():
+                right.setdefault(name, []).append(int(answers.right[VAL][mask].sum()))
+            for name, mask in data.sets.items():
+                right.setdefault(name, []).append(int(tested[mask].sum()))
+            hits.append(tested)
+        if not hits:
+            raise UserError(f"{folder}: no epoch was kept; delete the folder to train it again")
+        return right, hits

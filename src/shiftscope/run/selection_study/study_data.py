@@ -1,0 +1,181 @@
+"""The world of a selection study: its questions with the sets they are in, and what trainings learn from and answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...answer import spell
+from ...errors import UserError
+from ...metrics.model_selection import (
+    IID,
+    PLANTED,
+    PRIORS,
+    PRIORS_TEST,
+    TEST,
+    VAL,
+    WHOLE,
+    StudyWorld,
+    head_of,
+    pack_bits,
+    pack_numbers,
+    tail_of,
+)
+from ...question import Question
+from ...scene import Scene
+from ...shift import changing_priors
+from ...shortcuts.audit import TRAIN, AuditSettings, ShortcutAudit, audit_shortcuts, build_proportion_sets
+from ...store.audit_samples import read_stored_questions
+from ...store.dataset import Dataset, data_id
+from ...store.question_part import QuestionPart
+from ...store.shard import read_images, read_questions
+from ...train.data import DatasetTrainingData, TrainValData, gather_split
+from ...trainable import IMAGES, SplitData, TrainStage
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True, eq=False)
+class StudyData:
+    """A dataset with an audit of its own split, held open for many trainings."""
+
+    dataset: Dataset
+    device: str
+    workers: int
+    _held: dict[str, SplitData] = field(default_factory=dict)  # by split
+    _asked: dict[str, tuple[list[Scene], list[Question]]] = field(default_factory=dict)
+    _cached: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def audit(self) -> ShortcutAudit:
+        if "audit" not in self._cached:
+            samples = read_stored_questions(self.dataset)
+            self._cached["audit"] = audit_shortcuts(samples, AuditSettings(split="given"))
+        found: ShortcutAudit = self._cached["audit"]
+        return found
+
+    @property
+    def priors(self) -> changing_priors.PriorSplit:
+        if "priors" not in self._cached:
+            self._cached["priors"] = changing_priors.build_split(self.audit.samples)
+        found: changing_priors.PriorSplit = self._cached["priors"]
+        return found
+
+    @property
+    def ood_rows(self) -> npt.NDArray[np.int64]:
+        """The questions of the world's own OOD test; none where it has no such split."""
+        splits = self.audit.samples.splits
+        assert splits is not None
+        there = PLANTED in splits.values
+        return np.flatnonzero(splits.codes == splits.values.index(PLANTED)) if there else np.zeros(0, np.int64)
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """The questions that every epoch is measured on: the IID test, then the world's own OOD test."""
+        return np.concatenate([self.audit.split.rows(TEST), self.ood_rows])
+
+    @property
+    def sets(self) -> dict[str, Bools]:
+        """[question of `rows`] which are in each set."""
+        if "sets" not in self._cached:
+            iid, rows = self.audit.split.rows(TEST), self.rows
+            found = {IID: np.arange(len(rows)) < len(iid), PLANTED: np.arange(len(rows)) >= len(iid)}
+            found[PRIORS_TEST] = np.isin(rows, self.priors.test) & found[IID]
+            for name, groups in self.audit.test.items():
+                found[tail_of(name)] = np.isin(rows, groups.tail)
+                found[head_of(name)] = np.isin(rows, groups.head)
+            self._cached["sets"] = found
+        sets: dict[str, Bools] = self._cached["sets"]
+        return sets
+
+    @property
+    def val_sets(self) -> dict[str, Bools]:
+        """[question of the val split] which are in each set."""
+        rows = self.audit.split.rows(VAL)
+        tails = {tail_of(name, VAL): np.isin(rows, groups.tail) for name, groups in self.audit.val.items()}
+        return {VAL: np.ones(len(rows), bool)} | tails
+
+    def describe_world(self, study: str, scale: str, tied: Sequence[Mapping[str, Any]]) -> StudyWorld:
+        sets = self.sets
+        sizes = {name: int(mask.sum()) for name, mask in (self.val_sets | sets).items()}
+        return StudyWorld(
+            study=study,
+            scale=scale,
+            data=data_id(self.dataset),
+            spec=dict(self.dataset.manifest.spec),
+            questions=len(self.rows),
+            sizes=sizes | {TRAIN: len(self.audit.split.rows(TRAIN))},
+            degrees={name: round(groups.imbalance_degree(), 6) for name, groups in self.audit.train.items()},
+            sets={name: pack_bits(mask) for name, mask in sets.items()},
+            images=pack_numbers(self.audit.samples.images.codes[self.rows]),
+            tied=tuple(tied),
+        )
+
+    def list_ids(self, training: str) -> frozenset[str] | None:
+        """The train questions that a training learns from; None: all. An empty set: there is no such training."""
+        if training == WHOLE:
+            return None
+        train = self.audit.split.rows(TRAIN)
+        if training == PRIORS:
+            rows = np.intersect1d(self.priors.train, train)
+        else:
+            _, shortcut, share = training.split("/")
+            made = build_proportion_sets(self.audit, shortcut, (int(share),)) if shortcut in self.audit.labels else ()
+            rows = made[0].rows if made else np.zeros(0, np.int64)
+        return frozenset(map(str, self.audit.samples.take_ids(rows.tolist())))
+
+    def open_part(self, training: str) -> DatasetTrainingData:
+        """As `train` opens it; raises UserError where there is nothing to learn from."""
+        ids = self.list_ids(training)
+        part = None
+        if ids is not None:
+            if not ids:
+                raise UserError(f"{training}: no question of train is of such a training")
+            part = QuestionPart(training, ids, TRAIN, data_id(self.dataset))
+        return DatasetTrainingData(self.dataset, self.dataset.count(TRAIN)[0], part)
+
+    def gather_training(self, training: str, stages: Sequence[TrainStage]) -> TrainValData:
+        """What stages learn from and are chosen by."""
+        start = time.monotonic()
+        train, val = self.gather(TRAIN, stages, self.list_ids(training)), self.gather(VAL, stages)
+        return TrainValData(train, val, time.monotonic() - start)
+
+    def gather(self, split: str, stages: Sequence[TrainStage], ids: frozenset[str] | None = None) -> SplitData:
+        """A split as `train` gathers it, of these questions alone; its pictures are read once for all trainings."""
+        seen = any(IMAGES in stage.supervision for stage in stages)
+        held = self._held.get(split)
+        if held is None or (seen and held.pixels is None):
+            data = DatasetTrainingData(self.dataset, self.dataset.count(TRAIN)[0])
+            held = self._held[split] = gather_split(data, split, stages, device=self.device, workers=self.workers)
+        supervision = {stage.name: self._collect(split, stage, ids) for stage in stages}
+        return SplitData(held.pixels if seen else None, held.scenes, supervision)
+
+    def _collect(self, split: str, stage: TrainStage, ids: frozenset[str] | None) -> Any:
+        if split not in self._asked:
+            self._asked[split] = self._read_scenes(split), list(self._iter_questions(split))
+        scenes, questions = self._asked[split]
+        return stage.collect(scenes, questions if ids is None else [q for q in questions if q.id in ids])
+
+    def check_order(self, stage: str, data: SplitData, rows: npt.NDArray[np.int64]) -> None:
+        """Refuse to score answers to questions in another order than the sets'."""
+        given: Any = data.supervision[stage]
+        words, codes = getattr(given, "answer_words", None), getattr(given, "answers", None)
+        if words is None or codes is None:
+            raise UserError(f"the stage {stage!r} does not learn from answers, so a selection study cannot score it")
+        mine = [spell(words[k]) for k in codes.tolist()]
+        if mine != [spell(self.audit.samples.answers[k]) for k in rows.tolist()]:
+            raise AssertionError("the questions of a split are read in another order than its audit's")
+
+    def _read_scenes(self, split: str) -> list[Scene]:
+        files = (shard.images for shard in self.dataset.shards(split) if shard.images)
+        return [image.scene for file in files for image in read_images(self.dataset.folder / file.path)]
+
+    def _iter_questions(self, split: str) -> Iterator[Question]:
+        for shard in self.dataset.shards(split):
+            if shard.questions:
+                yield from read_questions(self.dataset.folder / shard.questions.path)

@@ -1,0 +1,109 @@
+"""What a suite's `study.py` defines as STUDY where models are trained on one world and chosen by several strategies.
+
+The suite's `__init__.py` says `STUDY_KIND = "selection"`, which is read without importing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UserError, unknown
+from ..metrics.model_selection import PRIORS, PROPORTION, WHOLE
+from ..shortcuts.concepts import SHORTCUTS
+from .study import Finding
+
+if TYPE_CHECKING:
+    from ..metrics.model_selection import SelectionResults
+
+
+@dataclass(frozen=True, slots=True)
+class StudyMethod:
+    """A model with its settings, and what it is compared with."""
+
+    label: str
+    model: str
+    settings: tuple[tuple[str, str], ...] = ()  # as `train --set` gives them
+    backbone: str = ""  # the label of the model that it wraps
+    against: tuple[str, ...] = ()  # the shortcuts that it is meant for
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionScale:
+    """A size of study: the world's images over train, val and test, and how long is trained."""
+
+    name: str
+    images: int
+    size: tuple[int, int]
+    questions: int = 10  # per image, of each sort
+    shard: int = 250
+    epochs: int | None = None  # else as many as a model's recipe says
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SelectionTraining:
+    """One training of a study."""
+
+    method: str
+    training: str
+    seed: int
+
+
+class SelectionStudy:
+    """A study of model selection under shortcuts."""
+
+    suite: str
+    title: str
+    world: str  # the suite that its data are of
+    shortcut: str  # as `make --shortcut` takes it
+    methods: tuple[StudyMethod, ...]
+    seeds: tuple[int, ...]
+    scales: Mapping[str, SelectionScale]
+    proportion_method: str  # whose training sets get more and more shortcut samples
+    proportions: tuple[int, ...]  # per cent
+    notes: Mapping[str, str] = {}
+
+    def build_spec(self, scale: SelectionScale) -> Any:
+        """The spec of the world."""
+        raise NotImplementedError
+
+    def find_method(self, label: str) -> StudyMethod:
+        for method in self.methods:
+            if method.label == label:
+                return method
+        raise unknown("method", label, [m.label for m in self.methods], self.suite)
+
+    def find_scale(self, name: str, images: int | None = None) -> SelectionScale:
+        if name not in self.scales:
+            raise unknown("scale", name, self.scales)
+        scale = self.scales[name]
+        if images is None or images == scale.images:
+            return scale
+        if images < 12:
+            raise UserError(f"{images} images are too few for a study: at least 12, of which one in 6 is tested")
+        return SelectionScale(f"{name}-{images}", images, scale.size, scale.questions, scale.shard, scale.epochs)
+
+    def plan_trainings(
+        self, parts: Sequence[str], methods: Sequence[str], seeds: Sequence[int]
+    ) -> list[SelectionTraining]:
+        """What is trained, the main tables first: changing priors and proportions with the first seed alone."""
+        for part in parts:
+            if part not in (WHOLE, PRIORS, PROPORTION):
+                raise unknown("part of the study", part, (WHOLE, PRIORS, PROPORTION))
+        chosen = [self.find_method(label).label for label in methods] or [m.label for m in self.methods]
+        plan: list[SelectionTraining] = []
+        if WHOLE in parts:
+            plan += [SelectionTraining(label, WHOLE, seed) for seed in seeds for label in chosen]
+        if PRIORS in parts:
+            plan += [SelectionTraining(label, PRIORS, seeds[0]) for label in chosen]
+        if PROPORTION in parts and self.proportion_method in chosen:
+            plan += [
+                SelectionTraining(self.proportion_method, f"{PROPORTION}/{shortcut}/{share}", seeds[0])
+                for shortcut in SHORTCUTS
+                for share in self.proportions
+            ]
+        return plan
+
+    def check_findings(self, results: SelectionResults) -> Iterator[Finding]:
+        raise NotImplementedError
