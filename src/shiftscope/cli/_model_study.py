@@ -55,7 +55,7 @@ def command(
         print_merged(merge_records(merge, kept, ModelRecordStore), kept, as_json)
         return
     study = load_model_study(str(context.info_name))
-    asked = None if tables and images is None else study.find_scale(scale, images)
+    chosen = study.find_scale(scale, images)
     if not tables:
         from ..run.study.model_study import ModelStudySpec, run_model_study
         from ..run.study.study import MODELS_FOLDER, RUNS, WEIGHTS
@@ -64,7 +64,7 @@ def command(
             study,
             require_folder(out, (CELLS, PAGE, DATA, MODELS_FOLDER, RUNS, WEIGHTS)),
             kept,
-            asked,
+            chosen,
             models=parse_names(models),
             tests=parse_names(tests),
             device=device,
@@ -77,7 +77,7 @@ def command(
             found = getattr(record, "figures", {}).get("accuracy", {}).get("")
             line |= {"accuracy": round(100 * found[0], 2), "asked": found[3]} if found and found[0] is not None else {}
             print_line(line, as_json)
-    _print_tables(study, kept, asked, page, as_json)
+    _print_tables(study, kept, None if tables and images is None else chosen, page, as_json)
 
 
 def _print_tables(study: ModelStudy, cells: Path, asked: Any, page: Path | None, as_json: bool) -> None:

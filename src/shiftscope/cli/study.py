@@ -1,4 +1,4 @@
-"""Study how models lose accuracy to each factor of a suite's shifts; other kinds of studies have files of their own."""
+"""Study how models lose accuracy to each factor of a suite's shifts; other studies have their own files."""
 
 from __future__ import annotations
 

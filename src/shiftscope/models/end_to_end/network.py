@@ -139,8 +139,10 @@ class AnswerHead(nn.Sequential):
         super().__init__(nn.Dropout(dropout), *layers, nn.Dropout(dropout), nn.Linear(hidden, answers))
 
     def read_states(self, known: Tensor, question: Tensor) -> AnswerStates:
-        joint = self[:-2](known)
-        return AnswerStates(self[-2:](joint), joint, question)
+        *before, drop, last = self
+        for layer in before:
+            known = layer(known)
+        return AnswerStates(last(drop(known)), known, question)
 
 
 class PlacedConv(nn.Module):

@@ -41,7 +41,7 @@ from ...train.epochs import answer_by_epochs, remove_epochs
 from ...train.loop import TrainingPaused
 from ...url_path import refuse_url
 from ..study.entry_store import RecordStore
-from .study_data import StudyData
+from .study_data import SelectionData
 
 WEIGHTS, WORLD = "weights", "world"  # folders of a study
 LEAST_MINUTES = 0.1  # that a training gets, once it has begun
@@ -102,7 +102,7 @@ class _SelectionRunner:
         self.store = SelectionStore(spec.cells)
 
     def run(self, plan: list[SelectionTraining]) -> Iterator[StudyWorld | SelectionRun]:
-        data = StudyData(self._open_world(), self.device, self.spec.workers)
+        data = SelectionData(self._open_world(), self.device, self.spec.workers)
         suite_spec = load_suite(self.spec.study.world).spec.of(data.dataset.manifest.spec)
         tied = [{"shortcut": t.shortcut, **asdict(t)} for t in list_ties(suite_spec)]
         tied = [one | {"words": list(one["words"]), "kinds": list(one["kinds"])} for one in tied]
@@ -149,7 +149,7 @@ class _SelectionRunner:
         name = f"{self.spec.scale.name}-{job.method}-{job.training}-{job.seed}"
         return self.spec.out / WEIGHTS / name.replace("/", "-").replace(" ", "-")
 
-    def _train(self, job: SelectionTraining, data: StudyData, world: StudyWorld) -> SelectionRun:
+    def _train(self, job: SelectionTraining, data: SelectionData, world: StudyWorld) -> SelectionRun:
         """Train, answer with every epoch, and choose."""
         method = self.spec.study.find_method(job.method)
         opened = data.open_part(job.training)
@@ -196,7 +196,7 @@ class _SelectionRunner:
         )
 
     def _answer(
-        self, spec: training.TrainSpec, folder: Path, data: StudyData
+        self, spec: training.TrainSpec, folder: Path, data: SelectionData
     ) -> tuple[dict[str, list[int]], list[Any]]:
         """[epoch] how many of each set are right, and [epoch, question] which of the IID and OOD test."""
         stages = spec.trainable.stages

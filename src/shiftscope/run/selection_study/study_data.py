@@ -41,7 +41,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True, eq=False)
-class StudyData:
+class SelectionData:
     """A dataset with an audit of its own split, held open for many trainings."""
 
     dataset: Dataset

@@ -8,7 +8,7 @@ from statistics import fmean
 from ...metrics.held_out_matrix import EASY, PARAPHRASED, PLAIN, HeldOutMatrix, HeldOutTraining
 from ...shift.held_out import DRAWN_SPLITS, FEW_SHOT, ZERO_SHOT
 from ..study import FAILS, HOLDS, NOT_MEASURED, Finding
-from .held_out_study import CURVE, PER_TEMPLATE, TEMPLATES, VILBERT, VISUALBERT, list_curve, measure_split
+from .study import CURVE, PER_TEMPLATE, TEMPLATES, VILBERT, VISUALBERT, list_curve, measure_split
 
 NOT_TESTABLE = "not testable here"
 LOW, HIGH = 0.7, 0.8  # generalization scores at or below, at or above
