@@ -8,8 +8,9 @@ types, say). Where any type may have any answer, as in VQA, this is the plain sh
 
 One tie makes others: where `query_color` means red, so does the word "color", and so does every word inside such
 questions. So ties are found one by one: the one that explains most (samples × Kullback-Leibler divergence of the
-answer's share in train from that in the OOD test); then train is reweighted until the ties found so far are as weak as
-in the OOD test, and what differs still is looked for. Errors are over images, whose questions have much in common.
+answer's share in train from that in the OOD test), or a simpler one, where the samples that only it has are answered
+so as well; then train is reweighted until the ties found so far are as weak as in the OOD test, and what differs still
+is looked for. Errors are over images, whose questions have much in common.
 What is left unexplained below LEAST_EFFECT is not told.
 """
 
@@ -48,6 +49,7 @@ LEAST_IMAGES = 20  # of the same
 TRIED = 20  # of each shortcut: the pairs that would explain most, whose errors over images are computed
 MOST_SAMPLES = 40_000  # of each split; of more, so many are drawn
 MOST_TIES = 64
+ALIKE = 2.0  # errors by which two shares may differ and yet be called the same
 ROUNDS = 60  # of the reweighting
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -156,7 +158,8 @@ def find_tied_answers(
         new = next((one for _, tie, sure in tried if (one := _measure_tie(table, tie, weight, sure)) is not None), None)
         if new is None:
             break
-        found.append(new)
+        simple = _simplify(table, new, weight)
+        found.append(new if simple.tie.plain in told else simple)
         weight = _reweight(table, found)
     return tuple(found)
 
@@ -336,6 +339,30 @@ def _measure_tie(table: TieSamples, tie: AnswerTie, weight: Doubles, sure: float
     raw = float(right[mine].mean())
     error = _estimate_share(right[mine], table.image[mine], np.ones(int(mine.sum())), raw)[1]
     return FoundTie(replace(tie, strength=raw), shares[1], int(mine.sum()), error)
+
+
+def _simplify(table: TieSamples, found: FoundTie, weight: Doubles) -> FoundTie:
+    """The tie of fewer parts, where what has these alone is answered so about as often.
+
+    Nearly every image may have a cylinder: then "exist" and "exist, and a cylinder" are nearly the same samples.
+    """
+    tie, right = found.tie, table.answer == table.answers.index(found.tie.answer)
+    mine = table.has_concept(tie) & table.train
+    fewer = [replace(tie, words=tie.words[:k] + tie.words[k + 1 :]) for k in range(len(tie.words))]
+    fewer += [replace(tie, kinds=tie.kinds[:k] + tie.kinds[k + 1 :]) for k in range(len(tie.kinds))]
+    fewer += [replace(tie, type="")] if tie.type else []
+    for simple in (one for one in fewer if one.shortcut):
+        whole = _measure_tie(table, simple, weight, 0.0)
+        rest = table.has_concept(simple) & table.train & ~mine
+        if whole is None:
+            continue
+        shares = [
+            _estimate_share(right[among], table.image[among], weight[among], whole.tie.strength)
+            for among in (mine, rest)
+        ]
+        if shares[0][0] - shares[1][0] <= ALIKE * hypot(shares[0][1], shares[1][1]):
+            return _simplify(table, whole, weight)
+    return found
 
 
 def _estimate_share(right: Bools, image: Ints, weight: Doubles, both: float) -> tuple[float, float, int]:

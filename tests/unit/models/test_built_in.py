@@ -177,7 +177,7 @@ def test_a_model_is_named_by_one_string(text, name):
         ("orcale", "no model 'orcale'; did you mean 'oracle'? (shiftscope list models)"),
         ("openai", "model 'openai' lacks what to run; write openai:MODEL@URL"),
         ("hf:", "lacks what to run; write hf:ORG/MODEL or hf:FOLDER"),
-        ("what ever:x", "'what ever' is neither a model nor a module; write cnn_lstm:FOLDER, film:FOLDER,"),
+        ("what ever:x", "'what ever' is neither a model nor a module; write ban:FOLDER, cnn_lstm:FOLDER, film:FOLDER,"),
         ("python", "no model 'python'"),
     ],
 )

@@ -31,7 +31,7 @@ def cells(markup, tag="td"):
 @pytest.mark.parametrize("name", SECTIONS.names())
 def test_a_section_has_a_place_on_some_page_and_says_what_it_is(name):
     places = SECTIONS.load(name).PLACES
-    assert places and set(places) <= {"report", "audit", "study"}
+    assert places and set(places) <= {"report", "audit", "study", "selection_study"}
     assert all(isinstance(place, int) for place in places.values())
     assert SECTIONS.summary(name).endswith(".")
 
