@@ -156,6 +156,10 @@ def test_models_adapt_to_images_that_no_test_set_shows(testset):
     shown = {picture.pixels().tobytes() for picture in testset.pictures}
     assert len(testset.unlabelled) == ADAPTATION_IMAGES
     assert not shown & {picture.pixels().tobytes() for picture in testset.unlabelled}
+
+
+@pytest.mark.full
+def test_models_adapt_where_the_condition_says_so(testset):
     model = built("nsvqa")
     assert adapt_model(model, Contender("nsvqa"), testset) is model and model.adapted is None
     assert adapt_model(model, Contender("nsvqa", adapt="both"), testset).adapted is not None
