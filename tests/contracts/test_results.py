@@ -3,10 +3,14 @@
 import re
 from pathlib import Path
 
+from shiftscope.metrics.model_selection import build_selection_results
+from shiftscope.registry import STUDIES
 from shiftscope.report.held_out_page import render_held_out_markdown
 from shiftscope.report.model_study_page import render_model_study
+from shiftscope.report.selection_page import render_selection_markdown
 from shiftscope.report.study_page import render_markdown
 from shiftscope.run.held_out_study import HeldOutStore
+from shiftscope.run.selection_study.selection_study import SelectionStore
 from shiftscope.run.study.entries import RECORD_KINDS, TrainingRecord
 from shiftscope.run.study.entry_store import EntryStore
 from shiftscope.run.study.model_records import ModelRecordStore
@@ -55,3 +59,10 @@ def test_the_page_of_held_out_splits_is_fresh():
     command = re.match(r"<!-- made by `(.*?)`", page)[1]
     stored = HeldOutStore(RESULTS / "covr").read_records()
     assert page == render_held_out_markdown("covr", stored), f"run `{command}`"
+
+
+def test_the_page_of_model_selection_is_fresh():
+    page = (RESULTS / "vqa_vs.md").read_text("utf-8")
+    command = re.match(r"<!-- made by `(.*?)`", page)[1]
+    results = build_selection_results(STUDIES.load("vqa_vs").STUDY, SelectionStore(RESULTS / "vqa_vs").read_records())
+    assert page == render_selection_markdown(results), f"run `{command}`"

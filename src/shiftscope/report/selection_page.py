@@ -52,7 +52,7 @@ def write_selection_page(out: Path, results: SelectionResults) -> Path:
 def render_selection_markdown(results: SelectionResults) -> str:
     """The page as Markdown, as docs/results has it; also where nothing is measured yet."""
     name = results.study.suite
-    made_by = f"shiftscope study {name} --tables --cells docs/results/cells/{name} --page docs/results/{name}.md"
+    made_by = f"shiftscope study {name} --tables --cells docs/results/{name} --page docs/results/{name}.md"
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
         f"# {results.study.title}, measured",
