@@ -31,6 +31,7 @@ def load(tmp_path, monkeypatch):
     """The module as a new process would load it, and what of it is in the cache."""
     monkeypatch.setattr("shiftscope.kernel_cache.FOLDER", tmp_path / "kernels")
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # two files of one size and one second have one .pyc
 
     def load(source):
         kernel_cache._digest_sources.cache_clear()
@@ -72,7 +73,6 @@ def test_a_kernel_is_compiled_once_for_its_source(load, tmp_path):
 
 def test_a_kernel_notices_changes_of_kernels_in_other_files(load, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     source = (
         "from other_kernels import double\nfrom shiftscope.kernels import exact\n\n" + SOURCE[SOURCE.rindex("@exact") :]
     )
@@ -104,7 +104,6 @@ OTHER = "import numpy as np\nFIRST, SECOND, TABLE, LAST = 1, 2, np.array([0, 3])
 def load_with(load, tmp_path, monkeypatch):
     """The kernel of CONSTANTS with these constants in another file."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def load_with(constants):
         (tmp_path / "other_constants.py").write_text(constants)
