@@ -70,7 +70,7 @@ time. The files are the same to the byte.
 | {audit["workers"]} local processes | {audit["seconds"]:.0f} | {audit["peak_gb"]:.2f} |
 | {there["nodes"]} nodes | {there["seconds"]:.0f} | {memory} |
 
-The figures are the same to the last digit.
+The figures are the same to the last digit. {audit.get("about", "")}
 
 ### A billion samples on {MACHINES} machines
 
