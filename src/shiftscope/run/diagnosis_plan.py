@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def plan_diagnosis(
             f"model {spec.model!r} learns from a train split, which the diagnostic set does not have; name a dataset "
             "with --learn-from"
         )
-    left_out = {part.name: why for part in whole.parts if (why := _explain_unsuited(part, spec))}
+    left_out = {part.name: why for part in whole.parts if (why := _explain_unsuited(part, spec, whole.base))}
     if whole.base.name in left_out:
         raise UserError(f"model {spec.model!r} cannot be diagnosed: {left_out[whole.base.name]}")
     suited = [part for part in whole.parts if part.name not in left_out]
@@ -180,8 +181,8 @@ def plan_diagnosis(
     return DiagnosisPlan(spec, whole, planned, left_out)
 
 
-def _explain_unsuited(part: DiagnosticPart, spec: DiagnosisSpec) -> str:
-    """Why a part is not asked of a model; nothing where it is."""
+def _explain_unsuited(part: DiagnosticPart, spec: DiagnosisSpec, base: DiagnosticPart) -> str:
+    """Why a part is not asked of the model that the base is asked of; nothing where it is."""
     name = model_api.parse_model_name(spec.model)
     if spec.budget < part.least_budget:
         return f"asked from a budget of {part.least_budget:,} calls on"
@@ -194,7 +195,10 @@ def _explain_unsuited(part: DiagnosticPart, spec: DiagnosisSpec) -> str:
     describe = getattr(model_api.load_kind(name.kind), "describe_run", None)
     try:
         if describe:
-            describe(name.target, spec.options, lambda: load_schema(part.schema))
+            parts = (part, base)
+            there, here = (describe(name.target, spec.options, partial(load_schema, one.schema)) for one in parts)
+            if there != here:
+                return f"other weights would answer it, those that ship for {part.schema}"
     except UserError as error:
         return str(error)
     return ""

@@ -164,10 +164,11 @@ def test_a_model_that_learns_needs_something_to_learn_from(refuses):
 def test_what_does_not_suit_a_model_is_left_out():
     spec = DiagnosisSpec("p_nsvqa", 2000)
     whole = load_diagnostic_set()
-    reasons = {part.name: diagnosis_plan._explain_unsuited(part, spec) for part in whole.parts}
+    reasons = {part.name: diagnosis_plan._explain_unsuited(part, spec, whole.base) for part in whole.parts}
     assert "one image" in reasons["several images"]
     assert "actions" in reasons["hypothetical"]
-    assert reasons["default"] == reasons["contrast"] == reasons["clevr"] == ""
+    assert reasons["clevr"] == "other weights would answer it, those that ship for clevr"
+    assert reasons["default"] == reasons["contrast"] == ""
     assert "6,000" in reasons["easy"]
 
 
