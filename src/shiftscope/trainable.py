@@ -123,6 +123,11 @@ class TrainStage:
     def option(self) -> str:
         return self.word or self.name
 
+    @property
+    def collected(self) -> tuple[Any, ...]:
+        """Equal for stages whose `collect` gives the same, so that one need not do what another did."""
+        return type(self), self.name
+
     def describe(self, schema: Schema) -> dict[str, Any]:
         """What the weights depend on besides recipe, seed and data."""
         return {"checked": self.check}

@@ -39,7 +39,7 @@ def command(
     seeds: Annotated[
         str, typer.Option(help="Separated by commas; else the study's. The last two parts take one.")
     ] = "",
-    scale: Annotated[str, typer.Option(help="small (240 images, a trial) or paper (30,000, for a GPU).")] = "small",
+    scale: Annotated[str, typer.Option(help="small (240 images, a trial) or paper (6,000, for a GPU).")] = "small",
     images: Annotated[int | None, typer.Option(min=12, help="Number of images over train, val and test.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda or cpu.")] = "auto",
     cells: Annotated[Path | None, typer.Option(help="Folder or FILE.jsonl of records; else OUT/cells.")] = None,

@@ -100,6 +100,7 @@ class SelectionRun:
     version: str
     made: str
     command: str = ""
+    throughput: float = 0.0  # questions learned from per second, in the best epoch of the last part
 
     @property
     def name(self) -> str:

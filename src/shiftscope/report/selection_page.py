@@ -69,7 +69,8 @@ def describe_world(results: SelectionResults) -> list[str]:
         return [f"Nothing is measured yet: run `shiftscope study {study.suite} --scale paper --out DIR`."]
     seeds = sorted({seed for _, seed, training in results.runs if training == WHOLE})
     sentences = []
-    if world.scale != "paper":
+    paper = study.scales.get("paper")
+    if paper is None or int(world.spec.get("images", 0)) < paper.images:
         sentences.append(
             f"Scale {world.scale}: a trial run of the pipeline. With so little data, neither figures nor verdicts say "
             "anything about the models."

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import UserError
 from ..files import digest_of, read_whole
 from ..folder import open_folder
-from ..trainable import SplitData, Trainable, load_stage
+from ..trainable import SplitData, Trainable, TrainStage, load_stage
 from ..trained_folder import MODEL_FILE, TrainedFolder, pack_weights
 
 EPOCHS_FOLDER = "epochs"
@@ -72,32 +72,53 @@ class EpochAnswers:
     right: Mapping[str, npt.NDArray[np.bool_]]  # [question]
 
 
+class EpochAnswerer:
+    """Answers sets of questions with a stage's module, epoch after epoch; images are encoded once for all epochs."""
+
+    def __init__(self, stage: TrainStage, sets: Mapping[str, SplitData], device: str) -> None:
+        self.stage, self.sets, self.device = stage, sets, device
+        self._examples: dict[str, Any] = {}
+        self._rows: dict[str, Any] = {}
+
+    def __call__(self, epoch: int, module: Any, config: Any) -> EpochAnswers:
+        import torch
+
+        if not self._examples:
+            self._examples = {k: self.stage.make_examples(d, config, self.device) for k, d in self.sets.items()}
+            self._rows = {name: _order_rows(some) for name, some in self._examples.items()}
+        answers: dict[str, Any] = {}
+        right: dict[str, Any] = {}
+        with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=self.device.startswith("cuda")):
+            for name, some in self._examples.items():
+                order = self._rows[name]
+                batches = (some.batch(rows) for rows in torch.split(order, ASKED))
+                pairs = [(self.stage.logits(module, batch).argmax(-1), batch.targets) for batch in batches]
+                found, targets = (torch.cat(tensors).cpu().numpy() for tensors in zip(*pairs, strict=True))
+                answers[name], right[name] = np.empty_like(found), np.empty(len(found), bool)
+                answers[name][order.numpy()], right[name][order.numpy()] = found, found == targets
+        return EpochAnswers(epoch, answers, right)
+
+
+def _order_rows(examples: Any) -> Any:
+    """Questions of one length together, where lengths are known: a batch is as wide as its longest."""
+    import torch
+
+    lengths = getattr(examples, "lengths", None)
+    return torch.arange(len(examples)) if lengths is None else torch.argsort(lengths, stable=True)
+
+
 def answer_by_epochs(
     trainable: Trainable, folder: Path, sets: Mapping[str, SplitData], device: str
 ) -> Iterator[EpochAnswers]:
-    """What each epoch that was kept answers; images are encoded once for all epochs."""
-    import torch
-
-    stage = trainable.stages[-1]
-    examples: dict[str, Any] = {}
-    kept = list_epochs(folder)
+    """What each epoch that was kept answers."""
+    stage, kept = trainable.stages[-1], list_epochs(folder)
     if not kept:
         raise UserError(f"{folder} has no epochs that were kept; train it with --keep-epochs")
+    answer = EpochAnswerer(stage, sets, device)
     for epoch, path in kept.items():
         trained = trainable.folder.read(path)
-        module = load_stage(trained, stage, device)
-        if not examples:
-            config = stage.read_config(trained.config(stage.name))
-            examples = {name: stage.make_examples(data, config, device) for name, data in sets.items()}
-        answers: dict[str, Any] = {}
-        right: dict[str, Any] = {}
-        with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=device.startswith("cuda")):
-            for name, some in examples.items():
-                batches = (some.batch(rows) for rows in torch.split(torch.arange(len(some)), ASKED))
-                pairs = [(stage.logits(module, batch).argmax(-1), batch.targets) for batch in batches]
-                found, targets = (torch.cat(tensors) for tensors in zip(*pairs, strict=True))
-                answers[name], right[name] = found.cpu().numpy(), (found == targets).cpu().numpy()
-        yield EpochAnswers(epoch, answers, right)
+        config = stage.read_config(trained.config(stage.name))
+        yield answer(epoch, load_stage(trained, stage, device), config)
 
 
 def _open_epoch(folder: Path, epoch: int) -> Any:

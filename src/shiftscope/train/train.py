@@ -5,6 +5,7 @@ Which parts a model has, its file in `models/` says (see `trainable.py`). The sa
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import platform
@@ -12,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,6 +40,9 @@ from .schedule import compute_rise
 
 LOG = "training.jsonl"
 ProgressBar = Callable[[str], AbstractContextManager[ProgressCallback]]
+# Gets every epoch of the last part that is trained: its number, the module with the weights that a file would hold, and
+# its config. The module is the same one each time.
+EpochWatch = Callable[[int, Any, Any], None]
 
 
 def show_no_progress(name: str) -> AbstractContextManager[ProgressCallback]:
@@ -154,6 +157,7 @@ def train_on(
     *,
     splits: TrainValData | None = None,
     bar: ProgressBar = show_no_progress,
+    watch: EpochWatch | None = None,
 ) -> TrainedFolder:
     """The same on data that are open already, and on splits where these were gathered before."""
     refuse_url(out, "a training")
@@ -173,8 +177,14 @@ def train_on(
         if (folder.path / MODEL_FILE).exists():
             return _read_finished(spec, folder.path, recorded)
         bar = bar if accelerator.is_main_process else show_no_progress
-        training = _Training(spec, data, other, folder, recorded, accelerator, bar, splits, deadline)
+        training = _Training(spec, data, other, folder, recorded, accelerator, bar, splits, deadline, watch)
         return replace(training.run(), new=True)
+
+
+def read_log(folder: Path, part: str) -> list[dict[str, Any]]:
+    """The epochs of a part of what was trained there."""
+    rows = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
+    return [row for row in rows if row["part"] == part]
 
 
 @contextmanager
@@ -216,6 +226,7 @@ class _Training:
     bar: ProgressBar
     splits: TrainValData | None
     deadline: float
+    watch: EpochWatch | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     modules: dict[str, Any] = field(default_factory=dict)  # the parts trained by now
     log_rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -342,7 +353,7 @@ class _Training:
                 deadline=self.deadline,
                 tell=tell,
                 log=write_log,
-                keep=partial(write_epoch, self.folder.path, stage.name) if self._keeps(stage) else None,
+                keep=self._keep_epochs(stage, config),
             )
         round_weights(fitted.module)
         began = time.monotonic()
@@ -367,9 +378,23 @@ class _Training:
         }
         return entry, file
 
-    def _keeps(self, stage: TrainStage) -> bool:
-        """Whether every epoch's weights of it are kept: of the last part that is trained."""
-        return self.spec.keep_epochs and stage.name == self.spec.stages[-1].name
+    def _keep_epochs(self, stage: TrainStage, config: Any) -> Callable[[int, Any], None] | None:
+        """What is done with every epoch's weights: of the last part that is trained they are kept, or watched."""
+        if stage.name != self.spec.stages[-1].name or not (self.spec.keep_epochs or self.watch):
+            return None
+        rounded: list[Any] = []
+
+        def keep(epoch: int, module: Any) -> None:
+            if self.spec.keep_epochs:
+                write_epoch(self.folder.path, stage.name, epoch, module)
+            if self.watch is not None:
+                if not rounded:
+                    rounded.append(copy.deepcopy(module).eval())
+                rounded[0].load_state_dict(module.state_dict())
+                round_weights(rounded[0])
+                self.watch(epoch, rounded[0], config)
+
+        return keep
 
     def _make_examples(self, stage: TrainStage, data: SplitData, config: Any, parts: Mapping[str, Any]) -> ExampleSet:
         return stage.make_examples(stage.encode(data, parts, self.device), config, self.device)

@@ -63,6 +63,7 @@ class PairedExamples:
 
     def __init__(self, examples: AnswerExamples, begin: float) -> None:
         self.examples, self.begin, self.paired = examples, begin, True
+        self.lengths = examples.lengths
 
     def __len__(self) -> int:
         return len(self.examples)

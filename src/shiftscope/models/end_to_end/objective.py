@@ -71,6 +71,7 @@ class BiasedExamples:
 
     def __init__(self, examples: AnswerExamples, table: torch.Tensor, rows: torch.Tensor) -> None:
         self.examples, self.table, self.rows = examples, table, rows
+        self.lengths = examples.lengths
 
     def __len__(self) -> int:
         return len(self.examples)

@@ -101,6 +101,10 @@ class AnswerStage(TrainStage):
         own |= {"reads": self.reads} if self.reads != BOTH else {}
         return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)} | own
 
+    @property
+    def collected(self) -> tuple[Any, ...]:
+        return type(self).collect, self.takes_actions
+
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> AnsweredQuestions:
         told = [tell_action(q) for q in questions] if self.takes_actions else questions
         return AnsweredQuestions.collect(scenes, told)

@@ -13,7 +13,8 @@ from ..end_to_end.network import AnswerBatch, AnswerStates, pick_rows
 from ..end_to_end.questions import END, PAD, AnswererConfig
 from ..nsvqa.scene_parser.config import SceneParserConfig
 from ..nsvqa.scene_parser.network import SceneParser
-from ..nsvqa.scene_parser.regions import Regions, count_numbers, find_regions
+from ..nsvqa.scene_parser.regions import count_numbers, find_regions
+from ..region_vqa.network import RegionTable, group_regions
 
 LONGEST = 128  # tokens of an action and a question that are read, the first one included
 CORNERS = 4  # numbers that say where a region lies
@@ -71,21 +72,16 @@ class Lxmert(nn.Module):
     def encode_images(self, images: Tensor) -> Tensor:
         """[image, region, visual + 5] of pixels; what is computed once per image."""
         assert self.features is not None
-        return self.encode_regions(find_regions(self.features, images))
+        return self.encode_regions(group_regions(find_regions(self.features, images), self.part is not None))
 
-    def encode_regions(self, regions: Regions) -> Tensor:
+    def encode_regions(self, table: RegionTable) -> Tensor:
         """[image, region, visual + 5] what stands for each region, its corners from 0 to 1, and whether it is there."""
-        held: list[tuple[nn.Module, Tensor, Tensor, Tensor]] = []
-        assert self.object is not None
-        held.append((self.object, regions.features, regions.boxes, regions.exists))
-        if self.part is not None:
-            held.append((self.part, regions.part_features, regions.part_boxes, regions.part_exists))
-        scale = torch.tensor([*regions.size, *regions.size], dtype=torch.float32, device=regions.boxes.device)
+        looks = [look for look in (self.object, self.part) if look is not None]
         rows = []
-        for look, features, boxes, exists in held:
-            corners = torch.cat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:]], -1).float() / scale
-            there = (exists > 0).float()[..., None]
-            rows.append(torch.cat([look(features.float()).float(), corners, there], -1))
+        for look, group in zip(looks, table.groups, strict=True):
+            features = group.features if group.features.is_cuda else group.features.float()
+            there = group.exists.float()[..., None]
+            rows.append(torch.cat([look(features).float(), group.corners.float(), there], -1))
         return torch.cat(rows, 1)
 
     def forward(self, batch: AnswerBatch) -> Tensor:
@@ -96,7 +92,7 @@ class Lxmert(nn.Module):
         given: Any = batch.images
         if given is None:
             given = torch.zeros(len(batch), 1, self.seen + CORNERS + 1, device=batch.words.device)
-        elif isinstance(given, Regions):
+        elif isinstance(given, RegionTable):
             given = self.encode_regions(given)
         elif given.dtype == torch.uint8:
             given = self.encode_images(given)

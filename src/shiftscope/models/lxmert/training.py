@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
-from ...trainable import Rows, SplitData, TrainRecipe
+from ...trainable import SplitData, TrainRecipe
 from ..end_to_end.answering import TrainedAnswerer
 from ..end_to_end.pretrained import PretrainedStage
-from ..end_to_end.questions import AnsweredQuestions, AnswererConfig
-from ..end_to_end.training import AnswerExamples, group_by_image
+from ..end_to_end.questions import AnswererConfig
+from ..end_to_end.training import AnswerExamples
+from ..region_vqa.training import TabledQuestions
 
 if TYPE_CHECKING:
-    import torch
     from torch import nn
 
 # Half of the original's width and about half of its layers: 5,000 images would not fill more.
@@ -32,7 +29,6 @@ class LxmertStage(PretrainedStage):
     takes_actions = True
     sizes: Mapping[str, float] = SIZES
     debiasable = works_blind = True
-    captured = False  # the number of images of a batch differs
     recipe = TrainRecipe(epochs=24, batch=512, lr=3e-4, weight_decay=0.01, warmup=0.1, clip=1.0)
     architecture, title = "lxmert", "LXMERT"
     sizes_of: Mapping[str, str] = MappingProxyType(
@@ -60,34 +56,13 @@ class LxmertStage(PretrainedStage):
 
     def make_questions(self, data: SplitData, config: AnswererConfig, device: str) -> AnswerExamples:
         from ..end_to_end.image_features import load_scene_parser
-        from ..nsvqa.scene_parser.regions import find_all_regions
+        from ..region_vqa.network import find_region_table
 
         if data.pixels is None or not self.sees:
             return super().make_questions(data, config, device)
-        regions = find_all_regions(load_scene_parser(config.features, self.backbone), data.pixels, device)
-        return RegionQuestions(data.supervision[self.name], config, regions, device)
-
-
-class RegionQuestions(AnswerExamples):
-    """Questions, and the regions of their images; all questions about an image come in one batch, or in two."""
-
-    def __init__(self, questions: AnsweredQuestions, config: AnswererConfig, regions: Any, device: str) -> None:
-        super().__init__(questions, config, None, device)
-        self.regions = regions
-
-    def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
-        return group_by_image(self.image_of.numpy(), batch, random)
-
-    def batch(self, rows: torch.Tensor) -> Any:
-        import torch
-
-        from ..end_to_end.network import AnswerBatch
-
-        plain = super().batch(rows)
-        which, inverse, counts = torch.unique(self.image_of[rows], return_inverse=True, return_counts=True)
-        held: dict[str, Any] = {f.name: getattr(plain, f.name) for f in fields(plain)}
-        held |= {"images": self.regions.take(which.to(self.device)), "rows": inverse.to(self.device)}
-        return AnswerBatch(**held | {"most": int(counts.max())})
+        parser, origin = load_scene_parser(config.features, self.backbone), str(config.features["from"])
+        table = find_region_table(parser, origin, data.pixels, device)
+        return TabledQuestions(data.supervision[self.name], config, table, device)
 
 
 class TrainedLxmert(TrainedAnswerer):

@@ -24,7 +24,7 @@ FEATURES = "features"  # the setting that names a file of region features
 class RegionStage(AnswerStage):
     """From a question and regions to an answer: those of a scene parser, or of a file."""
 
-    recipe = TrainRecipe(epochs=20, batch=1024, lr=1e-3, weight_decay=0.01, clip=1.0)
+    recipe = TrainRecipe(epochs=20, batch=512, lr=1e-3, weight_decay=0.01, clip=1.0)
     debiasable = works_blind = True
     file: str = ""  # of region features, by which no pictures are needed
 

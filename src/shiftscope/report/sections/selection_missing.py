@@ -10,7 +10,8 @@ PLACES = {"selection_study": 90}
 
 def section(results: SelectionResults) -> Section | None:
     study = results.study
-    scale = results.world.scale if results.world else "paper"
+    scale, _, images = (results.world.scale if results.world else "paper").partition("-")
+    size = f"{scale} --images {images}" if images else scale
     missing: dict[tuple[str, str], list[str]] = {}
     for job in study.plan_trainings((WHOLE, PRIORS, PROPORTION), (), study.seeds):
         if (job.method, job.seed, job.training) not in results.runs:
@@ -22,7 +23,7 @@ def section(results: SelectionResults) -> Section | None:
             method,
             part,
             ", ".join(what) if len(what) <= 4 else count_noun(len(what), "training"),
-            f'shiftscope study {study.suite} --scale {scale} --methods "{method}" --parts {part} --out DIR',
+            f'shiftscope study {study.suite} --scale {size} --methods "{method}" --parts {part} --out DIR',
         )
         for (method, part), what in missing.items()
     ]

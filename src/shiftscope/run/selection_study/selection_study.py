@@ -1,10 +1,12 @@
-"""Selection study: train every method with every seed, keep each epoch until all strategies have chosen, store figures.
+"""Selection study: train every method with every seed, answer all sets after each epoch, choose by every strategy.
 
-The same call again resumes: finished trainings are skipped, one whose minutes were over goes on from its checkpoint.
+The same call again resumes: finished trainings are skipped, one whose minutes were over goes on from its checkpoint,
+beside which lies what its epochs answered. A training that fails is told and does not end the study.
 """
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -17,7 +19,7 @@ import numpy as np
 from ... import __version__
 from ...errors import UserError
 from ...executor import open_executor
-from ...folder import lock_folder
+from ...folder import lock_folder, open_folder
 from ...metrics.model_selection import (
     PLANTED,
     PRIORS,
@@ -37,13 +39,15 @@ from ...suites.planted_shortcuts import list_ties
 from ...suites.selection_study import SelectionScale, SelectionStudy, SelectionTraining
 from ...train import train as training
 from ...train.accelerator import make_accelerator, name_device
-from ...train.epochs import answer_by_epochs, remove_epochs
+from ...train.epochs import EpochAnswerer
 from ...train.loop import TrainingPaused
+from ...trained_folder import LONGEST_ERROR
 from ...url_path import refuse_url
 from ..study.entry_store import RecordStore
 from .study_data import SelectionData
 
 WEIGHTS, WORLD = "weights", "world"  # folders of a study
+ANSWERS = "answers"  # beside the weights of a training, until it is stored: which questions each epoch answered rightly
 LEAST_MINUTES = 0.1  # that a training gets, once it has begun
 Tell = Callable[[str], None]
 
@@ -112,12 +116,13 @@ class _SelectionRunner:
             self.store.add(world)
             yield world
         done = {r.key for r in stored if isinstance(r, SelectionRun) and r.data == world.data}
+        failed: list[str] = []
         for job in plan:
             if (job.method, job.seed, job.training) in done:
                 continue
             if self._minutes_left() == 0:
                 self.tell("the minutes are over; the same command resumes from here")
-                return
+                break
             if data.list_ids(job.training) == frozenset():
                 self.tell(f"{job.training}: its shortcut has no head or no tail in train, so there is no such training")
                 continue
@@ -125,10 +130,17 @@ class _SelectionRunner:
                 run = self._train(job, data, world)
             except TrainingPaused:
                 self.tell(f"a training was paused; the same command resumes it from {self.spec.out / WEIGHTS}")
-                return
+                break
+            except Exception as error:  # of one model: the others are measured all the same
+                failed.append(f"{job.method}, {job.training}, seed {job.seed}")
+                why = " ".join(str(error).split())[:LONGEST_ERROR]
+                self.tell(f"{failed[-1]} failed: {type(error).__name__}: {why}")
+                continue
             self.store.add(run)
-            remove_epochs(self._find_folder(job))
+            shutil.rmtree(self._find_folder(job) / ANSWERS, ignore_errors=True)
             yield run
+        if failed:
+            raise UserError(f"{len(failed)} of {len(plan)} trainings failed: {'; '.join(failed)}; see above why")
 
     def _open_world(self) -> Dataset:
         if self.spec.data is not None:
@@ -164,14 +176,14 @@ class _SelectionRunner:
             device=self.spec.device,
             workers=self.spec.workers,
             minutes=self._minutes_left(),
-            keep_epochs=True,
             command=self.spec.command,
         )
         self.tell(f"training {job.method}, {job.training}, seed {job.seed}")
-        splits = data.gather_training(job.training, spec.stages)
-        trained = training.train_on(opened, spec, self._find_folder(job), splits=splits, bar=self.bar)
-        start = time.monotonic()
-        right, hits = self._answer(spec, trained.folder, data)
+        folder, stages = self._find_folder(job), spec.stages
+        splits = data.gather_training(job.training, stages)
+        answers = _TrainingAnswers(folder, stages[-1], data, self.device)
+        trained = training.train_on(opened, spec, folder, splits=splits, bar=self.bar, watch=answers.take)
+        right, hits = answers.read(len(training.read_log(trained.folder, stages[-1].name)))
         chosen = {select_epoch(right, world.sizes, strategy) for strategy in STRATEGIES}
         chosen |= {select_priors_epoch(right)} if job.training == PRIORS else set()
         last = spec.stages[-1].name
@@ -187,33 +199,60 @@ class _SelectionRunner:
             hits={str(epoch + 1): pack_bits(hits[epoch]) for epoch in sorted(chosen)},
             weights=str(trained.about[last]["blake2b"]),
             recipe=dict(trained.about[last]["recipe"]) | dict(method.settings),
-            seconds={"training": round(float(trained.about["seconds"]["all"]), 2)}
-            | {"answering": round(time.monotonic() - start, 2)},
+            seconds={"training": round(float(trained.about["seconds"]["all"]) - answers.seconds, 2)}
+            | {"answering": round(answers.seconds, 2)},
+            throughput=max(row["examples_per_second"] for row in training.read_log(trained.folder, last)),
             device=self.device_name,
             version=__version__,
             made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             command=self.spec.command,
         )
 
-    def _answer(
-        self, spec: training.TrainSpec, folder: Path, data: SelectionData
-    ) -> tuple[dict[str, list[int]], list[Any]]:
-        """[epoch] how many of each set are right, and [epoch, question] which of the IID and OOD test."""
-        stages = spec.trainable.stages
-        splits = [VAL, TEST, *([PLANTED] if len(data.ood_rows) else [])]
+
+class _TrainingAnswers:
+    """Which questions of each set every epoch of a training answers rightly, on disk until the training is stored."""
+
+    def __init__(self, folder: Path, stage: Any, data: SelectionData, device: str) -> None:
+        self.folder, self.data, self.seconds = folder / ANSWERS, data, 0.0
+        self.splits = [VAL, TEST, *([PLANTED] if len(data.ood_rows) else [])]
         rows = {VAL: data.audit.split.rows(VAL), TEST: data.audit.split.rows(TEST), PLANTED: data.ood_rows}
-        gathered = {split: data.gather(split, stages) for split in splits}
-        for split in splits:
-            data.check_order(stages[-1].name, gathered[split], rows[split])
+        gathered = {split: data.gather(split, [stage]) for split in self.splits}
+        for split in self.splits:
+            data.check_order(stage.name, gathered[split], rows[split])
+        self.counts = {split: len(rows[split]) for split in self.splits}
+        self.answer = EpochAnswerer(stage, gathered, device)
+
+    def take(self, epoch: int, module: Any, config: Any) -> None:
+        """Answer everything with the weights of an epoch."""
+        start = time.monotonic()
+        found = self.answer(epoch, module, config).right
+        bits = np.concatenate([np.packbits(found[split]) for split in self.splits])
+        open_folder(self.folder).write_whole(f"{epoch:03}.bits", bits.tobytes(), durable=False)
+        self.seconds += time.monotonic() - start
+
+    def read(self, epochs: int) -> tuple[dict[str, list[int]], list[Any]]:
+        """[epoch] how many of each set are right, and [epoch, question] which of the IID and OOD test."""
         right: dict[str, list[int]] = {}
         hits: list[Any] = []
-        for answers in answer_by_epochs(spec.trainable, folder, gathered, self.device):
-            tested = np.concatenate([answers.right[split] for split in splits[1:]])
-            for name, mask in data.val_sets.items():
-                right.setdefault(name, []).append(int(answers.right[VAL][mask].sum()))
-            for name, mask in data.sets.items():
+        val_sets, sets = self.data.val_sets, self.data.sets
+        for epoch in range(1, epochs + 1):
+            found = self._read_epoch(epoch)
+            tested = np.concatenate([found[split] for split in self.splits[1:]])
+            for name, mask in val_sets.items():
+                right.setdefault(name, []).append(int(found[VAL][mask].sum()))
+            for name, mask in sets.items():
                 right.setdefault(name, []).append(int(tested[mask].sum()))
             hits.append(tested)
-        if not hits:
-            raise UserError(f"{folder}: no epoch was kept; delete the folder to train it again")
         return right, hits
+
+    def _read_epoch(self, epoch: int) -> dict[str, Any]:
+        path = self.folder / f"{epoch:03}.bits"
+        sizes = [-(-self.counts[split] // 8) for split in self.splits]
+        data = path.read_bytes() if path.is_file() else b""
+        if len(data) != sum(sizes):
+            raise UserError(
+                f"{path}: what epoch {epoch} answered is missing; delete {self.folder.parent} to train it again"
+            )
+        parts = np.split(np.frombuffer(data, np.uint8), np.cumsum(sizes)[:-1])
+        counted = zip(self.splits, parts, strict=True)
+        return {split: np.unpackbits(part, count=self.counts[split]).astype(bool) for split, part in counted}

@@ -49,6 +49,8 @@ class SelectionData:
     workers: int
     _held: dict[str, SplitData] = field(default_factory=dict)  # by split
     _asked: dict[str, tuple[list[Scene], list[Question]]] = field(default_factory=dict)
+    _collected: dict[tuple[str, Any], Any] = field(default_factory=dict)  # by split and what stages collect
+    _checked: list[Any] = field(default_factory=list)  # what was found to be in the order of the sets
     _cached: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -152,24 +154,35 @@ class SelectionData:
         if held is None or (seen and held.pixels is None):
             data = DatasetTrainingData(self.dataset, self.dataset.count(TRAIN)[0])
             held = self._held[split] = gather_split(data, split, stages, device=self.device, workers=self.workers)
+            self._collected |= {(split, stage.collected): held.supervision[stage.name] for stage in stages}
         supervision = {stage.name: self._collect(split, stage, ids) for stage in stages}
         return SplitData(held.pixels if seen else None, held.scenes, supervision)
 
     def _collect(self, split: str, stage: TrainStage, ids: frozenset[str] | None) -> Any:
+        """What a stage learns from; stages that collect alike share it, of all questions of a split."""
+        key = split, stage.collected
+        if ids is None and key in self._collected:
+            return self._collected[key]
         if split not in self._asked:
             self._asked[split] = self._read_scenes(split), list(self._iter_questions(split))
         scenes, questions = self._asked[split]
-        return stage.collect(scenes, questions if ids is None else [q for q in questions if q.id in ids])
+        if ids is not None:
+            return stage.collect(scenes, [q for q in questions if q.id in ids])
+        found = self._collected[key] = stage.collect(scenes, questions)
+        return found
 
     def check_order(self, stage: str, data: SplitData, rows: npt.NDArray[np.int64]) -> None:
         """Refuse to score answers to questions in another order than the sets'."""
         given: Any = data.supervision[stage]
+        if any(given is one for one in self._checked):
+            return
         words, codes = getattr(given, "answer_words", None), getattr(given, "answers", None)
         if words is None or codes is None:
             raise UserError(f"the stage {stage!r} does not learn from answers, so a selection study cannot score it")
         mine = [spell(words[k]) for k in codes.tolist()]
         if mine != [spell(self.audit.samples.answers[k]) for k in rows.tolist()]:
             raise AssertionError("the questions of a split are read in another order than its audit's")
+        self._checked.append(given)
 
     def _read_scenes(self, split: str) -> list[Scene]:
         files = (shard.images for shard in self.dataset.shards(split) if shard.images)

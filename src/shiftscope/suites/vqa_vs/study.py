@@ -55,7 +55,7 @@ class VqaVsStudy(SelectionStudy):
     seeds = (0, 1, 2, 3)
     scales: Mapping[str, SelectionScale] = {
         "small": SelectionScale("small", 240, (168, 112), shard=40, epochs=3),
-        "paper": SelectionScale("paper", 30_000, (480, 320)),
+        "paper": SelectionScale("paper", 6_000, (480, 320), shard=125, epochs=12),
     }
     proportion_method = "updn"
     proportions = (10, 30, 50, 70, 90)
