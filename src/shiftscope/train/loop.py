@@ -61,16 +61,22 @@ class TrainingPaused(Exception):
     """The time given is over; all is in a checkpoint, and the same call again resumes."""
 
 
+def copy_module(module: nn.Module) -> nn.Module:
+    """A copy to answer with, whose tensors stay where they are."""
+    from torch import nn
+
+    found = copy.deepcopy(module).requires_grad_(False).eval()
+    for part in found.modules():
+        if isinstance(part, nn.RNNBase):
+            part.flatten_parameters()  # a copy's lie apart, which a GPU does not like
+    return found
+
+
 class WeightAverage:
     """An exponential moving average of a module, which stays where it is: its tensors are held."""
 
     def __init__(self, module: nn.Module) -> None:
-        from torch import nn
-
-        self.module = copy.deepcopy(module).requires_grad_(False).eval()
-        for part in self.module.modules():
-            if isinstance(part, nn.RNNBase):
-                part.flatten_parameters()  # a copy's lie apart, which a GPU does not like
+        self.module = copy_module(module)
         mine, theirs = self.module.state_dict(), module.state_dict()
         floats = [name for name in mine if mine[name].is_floating_point()]
         self._smooth = [mine[n] for n in floats], [theirs[n] for n in floats]

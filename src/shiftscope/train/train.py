@@ -5,7 +5,6 @@ Which parts a model has, its file in `models/` says (see `trainable.py`). The sa
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import platform
@@ -34,7 +33,7 @@ from .accelerator import make_accelerator, name_device
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data, refuse_blind
 from .epochs import finish_epochs, list_epochs, write_epoch
-from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
+from .loop import SEEDS, TrainTask, compute_shares, copy_module, count_validation, fit
 from .process_group import ProcessGroup
 from .schedule import compute_rise
 
@@ -389,7 +388,7 @@ class _Training:
                 write_epoch(self.folder.path, stage.name, epoch, module)
             if self.watch is not None:
                 if not rounded:
-                    rounded.append(copy.deepcopy(module).eval())
+                    rounded.append(copy_module(module))
                 rounded[0].load_state_dict(module.state_dict())
                 round_weights(rounded[0])
                 self.watch(epoch, rounded[0], config)
