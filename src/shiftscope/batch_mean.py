@@ -29,9 +29,14 @@ def divide_by_batch(total: Tensor, count: Tensor) -> Tensor:
 
 
 def average_cross_entropy(scores: Tensor, targets: Tensor, ignored: int) -> Tensor:
-    """The mean over the whole batch of the cross entropy of [example, class], targets of `ignored` left out."""
+    """The mean over the whole batch of the cross entropy of [example, class], targets of `ignored` left out.
+
+    Targets are numbers of classes, or shares [example, class]: then an example without any share is left out.
+    """
     from torch.nn.functional import cross_entropy
 
+    if targets.is_floating_point():
+        return divide_by_batch(-(targets * scores.log_softmax(-1)).sum(), (targets.sum(-1) > 0).sum())
     summed = cross_entropy(scores, targets, ignore_index=ignored, reduction="sum")
     return divide_by_batch(summed, (targets != ignored).sum())
 

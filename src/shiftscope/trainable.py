@@ -87,12 +87,18 @@ def order_by_image(image_of: Rows, images: int, random: np.random.Generator) -> 
 
 def count_right_answers(found: torch.Tensor, batch: Any) -> Counts:
     """How many answers are the `targets`: of all, and of the questions about whole objects and `about_parts` apart."""
-    right, parts = found == batch.targets, batch.about_parts
+    right, parts = score_answers(found, batch), batch.about_parts
     return {
         "right": (right.sum(), len(right)),
-        "object_questions": ((right & ~parts).sum(), (~parts).sum()),
-        "part_questions": ((right & parts).sum(), parts.sum()),
+        "object_questions": ((right * ~parts).sum(), (~parts).sum()),
+        "part_questions": ((right * parts).sum(), parts.sum()),
     }
+
+
+def score_answers(found: torch.Tensor, batch: Any) -> torch.Tensor:
+    """[question] whether an answer is the `targets`; where several annotators answered, how many of them agree."""
+    agreement = getattr(batch, "agreement", None)
+    return found == batch.targets if agreement is None else agreement.gather(1, found[:, None])[:, 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

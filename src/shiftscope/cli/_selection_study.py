@@ -32,6 +32,9 @@ def command(
     context: typer.Context,
     out: Annotated[Path | None, typer.Option(help="Folder of the world, weights, records and report.html.")] = None,
     data: Annotated[Path | None, typer.Option(help="A world made before, with --shortcut; else one is made.")] = None,
+    audit: Annotated[
+        Path | None, typer.Option(help="An audit of VQA files: question-only methods learn from it, without images.")
+    ] = None,
     methods: Annotated[str, typer.Option(help="Which methods, separated by commas; else all.")] = "",
     parts: Annotated[
         str, typer.Option(help="whole (Tables 2–4, Figure 6), changing_priors, proportion (Figure 7), by commas.")
@@ -66,15 +69,18 @@ def command(
         from ..run.selection_study.selection_study import WEIGHTS, WORLD, SelectionStudySpec, run_selection_study
 
         study = STUDIES.load(name).STUDY
+        if audit is not None and (data is not None or images is not None):
+            raise UserError("--audit is instead of a world; omit --data and --images")
         spec = SelectionStudySpec(
             study=study,
             out=require_folder(out, (CELLS, PAGE, WEIGHTS, WORLD)),
             cells=kept,
-            scale=study.find_scale(scale, images),
+            scale=study.find_scale(scale, images) if audit is None else study.build_language_scale(),
             parts=parse_names(parts),
             methods=parse_names(methods),
             seeds=parse_seeds(seeds),
             data=data,
+            audit=audit,
             device=device,
             workers=workers or os.cpu_count() or 1,
             minutes=minutes,

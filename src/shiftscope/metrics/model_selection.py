@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ Ints = npt.NDArray[np.int64]
 FORMAT = 1
 IID_VAL, OOD_VAL, OOD_TEST, ON_TEST = STRATEGIES = ("iid_val", "ood_val", "ood_test", "selected_on_test")
 MARKED = {OOD_VAL: "chosen on OOD val", OOD_TEST: "chosen on OOD test", ON_TEST: "chosen on the test itself"}
+LANGUAGE = "language"  # the scale of a study on an audit of VQA files, of which models read the questions alone
 WHOLE, PRIORS, PROPORTION = "whole", "changing_priors", "proportion"
 IID, PRIORS_TEST, PLANTED = "iid", "changing_priors", "ood_test"  # sets: the last is the world's own OOD test
 VAL, TEST = "val", "test"
@@ -91,8 +92,8 @@ class SelectionRun:
     seed: int
     training: str  # WHOLE, PRIORS, or PROPORTION/SHORTCUT/SHARE
     examples: int  # questions that were learned from
-    right: Mapping[str, tuple[int, ...]]  # [epoch] by set
-    hits: Mapping[str, str]  # by epoch, packed: [question] whether it was right
+    right: Mapping[str, tuple[float, ...]]  # [epoch] by set, how many were right; a score in thirds may be a fraction
+    hits: Mapping[str, str]  # by epoch, packed: [plane, question] whether it was right
     weights: str  # hash of the last epoch's
     recipe: Mapping[str, Any]
     seconds: Mapping[str, float]
@@ -100,6 +101,7 @@ class SelectionRun:
     version: str
     made: str
     command: str = ""
+    planes: int = 1  # of bits, of which a question's score is the mean
     throughput: float = 0.0  # questions learned from per second, in the best epoch of the last part
 
     @property
@@ -158,6 +160,7 @@ class SelectionResults:
     world: StudyWorld | None
     runs: Mapping[tuple[str, int, str], SelectionRun]  # by method, seed and training
     left_out: int = 0  # records of other worlds
+    language: SelectionResults | None = None  # the same of real questions, by models that read these alone
     _clusters: dict[str, SceneClusters] = field(default_factory=dict)
 
     @property
@@ -178,14 +181,16 @@ class SelectionResults:
             return None
         return np.asarray(np.mean([self._unpack(run, strategy) for run in runs], axis=0), np.float64)
 
-    def _unpack(self, run: SelectionRun, strategy: str) -> Bools:
+    def _unpack(self, run: SelectionRun, strategy: str) -> npt.NDArray[np.float64]:
+        """[question] its score."""
         assert self.world is not None
         chosen = (
             select_priors_epoch(run.right)
             if run.training == PRIORS
             else select_epoch(run.right, self.world.sizes, strategy)
         )
-        return unpack_bits(run.hits[str(chosen + 1)], self.world.questions)
+        bits = unpack_bits(run.hits[str(chosen + 1)], run.planes * self.world.questions)
+        return np.asarray(bits.reshape(run.planes, -1).mean(0), np.float64)
 
     def find_score(self, method: str, name: str, strategy: str = IID_VAL, training: str = WHOLE) -> Score | None:
         """Accuracy on a set, mean over the seeds; its interval is over scenes."""
@@ -248,6 +253,15 @@ def build_selection_results(
     study: Any, records: Sequence[StudyWorld | SelectionRun], scale: str = ""
 ) -> SelectionResults:
     """The records of the world that most runs are of, of one scale or of the largest; of equal runs the latest."""
+    if scale != LANGUAGE:
+        language = [r for r in records if r.scale == LANGUAGE]
+        records = [r for r in records if r.scale != LANGUAGE]
+        found = _build_results(study, records, scale)
+        return replace(found, language=_build_results(study, language, LANGUAGE)) if language else found
+    return _build_results(study, records, scale)
+
+
+def _build_results(study: Any, records: Sequence[StudyWorld | SelectionRun], scale: str) -> SelectionResults:
     worlds = {r.data: r for r in records if isinstance(r, StudyWorld) and (not scale or r.scale == scale)}
     if not worlds:
         return SelectionResults(study, None, {}, len(records))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError, unknown
-from ..metrics.model_selection import PRIORS, PROPORTION, WHOLE
+from ..metrics.model_selection import LANGUAGE, PRIORS, PROPORTION, WHOLE
 from ..shortcuts.concepts import SHORTCUTS
 from .study import Finding
 
@@ -62,6 +62,8 @@ class SelectionStudy:
     scales: Mapping[str, SelectionScale]
     proportion_method: str  # whose training sets get more and more shortcut samples
     proportions: tuple[int, ...]  # per cent
+    language_methods: tuple[StudyMethod, ...] = ()  # that read the question alone, for an audit of VQA files
+    language_epochs: int | None = None  # else as many as a model's recipe says
     notes: Mapping[str, str] = {}
 
     def build_spec(self, scale: SelectionScale) -> Any:
@@ -69,10 +71,11 @@ class SelectionStudy:
         raise NotImplementedError
 
     def find_method(self, label: str) -> StudyMethod:
-        for method in self.methods:
+        known = (*self.methods, *self.language_methods)
+        for method in known:
             if method.label == label:
                 return method
-        raise unknown("method", label, [m.label for m in self.methods], self.suite)
+        raise unknown("method", label, [m.label for m in known], self.suite)
 
     def find_scale(self, name: str, images: int | None = None) -> SelectionScale:
         if name not in self.scales:
@@ -83,6 +86,9 @@ class SelectionStudy:
         if images < 12:
             raise UserError(f"{images} images are too few for a study: at least 12, of which one in 6 is tested")
         return SelectionScale(f"{name}-{images}", images, scale.size, scale.questions, scale.shard, scale.epochs)
+
+    def build_language_scale(self) -> SelectionScale:
+        return SelectionScale(LANGUAGE, 0, (0, 0), epochs=self.language_epochs)
 
     def plan_trainings(
         self, parts: Sequence[str], methods: Sequence[str], seeds: Sequence[int]
@@ -104,6 +110,15 @@ class SelectionStudy:
                 for share in self.proportions
             ]
         return plan
+
+    def plan_language(self, methods: Sequence[str], seeds: Sequence[int]) -> list[SelectionTraining]:
+        """What is trained on an audit of VQA files: one seed of all methods first."""
+        chosen = [m.label for m in self.language_methods if not methods or m.label in methods]
+        lacking = [label for label in methods if label not in chosen]
+        if lacking or not chosen:
+            known = [m.label for m in self.language_methods]
+            raise unknown("method that reads questions alone", "".join(lacking[:1]), known, self.suite)
+        return [SelectionTraining(label, WHOLE, seed) for seed in seeds for label in chosen]
 
     def check_findings(self, results: SelectionResults) -> Iterator[Finding]:
         raise NotImplementedError

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import UserError
 from ..files import digest_of, read_whole
 from ..folder import open_folder
-from ..trainable import SplitData, Trainable, TrainStage, load_stage
+from ..trainable import SplitData, Trainable, TrainStage, load_stage, score_answers
 from ..trained_folder import MODEL_FILE, TrainedFolder, pack_weights
 
 EPOCHS_FOLDER = "epochs"
@@ -69,7 +69,7 @@ class EpochAnswers:
 
     epoch: int
     answers: Mapping[str, npt.NDArray[np.int64]]  # [question] number of the answer that scores most
-    right: Mapping[str, npt.NDArray[np.bool_]]  # [question]
+    right: Mapping[str, npt.NDArray[Any]]  # [question] bool; from 0 to 1 where several annotators answered
 
 
 class EpochAnswerer:
@@ -92,10 +92,13 @@ class EpochAnswerer:
             for name, some in self._examples.items():
                 order = self._rows[name]
                 batches = (some.batch(rows) for rows in torch.split(order, ASKED))
-                pairs = [(self.stage.logits(module, batch).argmax(-1), batch.targets) for batch in batches]
-                found, targets = (torch.cat(tensors).cpu().numpy() for tensors in zip(*pairs, strict=True))
-                answers[name], right[name] = np.empty_like(found), np.empty(len(found), bool)
-                answers[name][order.numpy()], right[name][order.numpy()] = found, found == targets
+                pairs = [
+                    (found := self.stage.logits(module, batch).argmax(-1), score_answers(found, batch))
+                    for batch in batches
+                ]
+                found, scored = (torch.cat(tensors).cpu().numpy() for tensors in zip(*pairs, strict=True))
+                answers[name], right[name] = np.empty_like(found), np.empty_like(scored)
+                answers[name][order.numpy()], right[name][order.numpy()] = found, scored
         return EpochAnswers(epoch, answers, right)
 
 

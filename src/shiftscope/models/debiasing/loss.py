@@ -1,6 +1,7 @@
 """The losses of debiasing, of scores [question, answer]: plain functions, so that each can be computed by hand.
 
-A target of UNSEEN, an answer outside the vocabulary, teaches nothing. Means are over the whole batch, also where
+Targets are numbers of answers, or where annotators differ the share [question, answer] of each answer. A target of
+UNSEEN, an answer outside the vocabulary, teaches nothing. Means are over the whole batch, also where
 several processes have a part of it each. What each formula means and where it is from: docs/decisions/046.
 """
 
@@ -8,7 +9,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from ...batch_mean import average_cross_entropy, divide_by_batch
 from ..end_to_end.questions import UNSEEN
@@ -32,9 +32,12 @@ def weigh_by_prior(scores: Tensor, prior: Tensor, targets: Tensor, gamma: float)
 
     A surer prior makes it smaller, as in the authors' code: the prior learns from it too.
     """
-    known = targets.clamp(min=0)
-    sure = prior.float().softmax(-1).gather(1, known[:, None])[:, 0]
-    each = F.cross_entropy(scores.float(), known, reduction="none")
+    likely, logs = prior.float().softmax(-1), scores.float().log_softmax(-1)
+    if targets.is_floating_point():
+        sure, each = (targets * likely).sum(-1), -(targets * logs).sum(-1)
+    else:
+        known = targets.clamp(min=0)[:, None]
+        sure, each = likely.gather(1, known)[:, 0], -logs.gather(1, known)[:, 0]
     return _average((1 - sure).clamp(min=LEAST) ** gamma * each, targets)
 
 
@@ -55,5 +58,5 @@ def compute_cross_entropy(scores: Tensor, targets: Tensor) -> Tensor:
 
 
 def _average(values: Tensor, targets: Tensor) -> Tensor:
-    known = targets != UNSEEN
+    known = targets.sum(-1) > 0 if targets.is_floating_point() else targets != UNSEEN
     return divide_by_batch(torch.where(known, values, 0.0).sum(), known.sum())

@@ -32,8 +32,8 @@ class PriorFeedback(Objective):
 
         states = read(batch)
         prior = getattr(module, HEAD)(states.question)
-        answer = weigh_by_prior(states.scores, prior, batch.targets, self.settings["gamma"])
-        question = compute_cross_entropy(prior, batch.targets)
+        answer = weigh_by_prior(states.scores, prior, batch.truth, self.settings["gamma"])
+        question = compute_cross_entropy(prior, batch.truth)
         return answer + question, {"answer": answer, "question": question}
 
 

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from .image_features import build_features
 from .questions import PAD, UNKNOWN, AnswererConfig
 
+LEAST_AGREEMENT = 1 / 3  # one annotator's
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerBatch:
@@ -25,9 +27,18 @@ class AnswerBatch:
     about_parts: Tensor | None = None  # [question] bool
     image_of: Tensor | None = None  # [question] the number of its image among all, where a loss wants to know
     bias: Tensor | None = None  # [question, answer] probabilities by something that answers too easily
+    agreement: Tensor | None = None  # [question, answer] min(1, annotators who say so / 3), where several were asked
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @property
+    def truth(self) -> Tensor:
+        """What is learned: the number of the answer, or [question, answer] each answer's share of the agreement."""
+        if self.agreement is None:
+            assert self.targets is not None
+            return self.targets
+        return self.agreement / self.agreement.sum(-1, keepdim=True).clamp(min=LEAST_AGREEMENT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

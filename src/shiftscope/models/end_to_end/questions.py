@@ -41,6 +41,8 @@ class AnsweredQuestions:
     type_words: tuple[str, ...] = ()  # each question type once, as the data name it; "" for a question without one
     types: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # [question] number in type_words
     image_ids: tuple[str, ...] = ()  # of all images, in their order
+    # [question, annotator] what each answered, as a number in answer_words; UNSEEN where fewer did, no column for none
+    votes: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int64))
     ids: tuple[str, ...] = ()  # [question]
 
     def __len__(self) -> int:
@@ -53,7 +55,7 @@ class AnsweredQuestions:
         kept = [q for q in questions if q.answer is not None]
         images = cls.locate_images(kept, place)
         answers = [spell(q.answer) for q in kept if q.answer is not None]
-        words = tuple(sorted(set(answers)))
+        words = tuple(sorted({*answers, *(vote for q in kept for vote in q.answers)}))
         number = {word: k for k, word in enumerate(words)}
         types = tuple(sorted({q.kind for q in kept}))
         type_number = {name: k for k, name in enumerate(types)}
@@ -67,6 +69,7 @@ class AnsweredQuestions:
             types,
             np.array([type_number[q.kind] for q in kept], np.int64),
             tuple(place),
+            _list_votes([q.answers for q in kept], number),
             tuple(q.id for q in kept),
         )
 
@@ -105,8 +108,27 @@ class AnsweredQuestions:
             types,
             np.concatenate([_renumber(p.type_words, types)[p.types] for p in pieces]),
             tuple(name for piece in pieces for name in piece.image_ids),
+            _join_votes([_renumber_votes(p.votes, _renumber(p.answer_words, answers)) for p in pieces]),
             tuple(name for piece in pieces for name in piece.ids),
         )
+
+
+def _list_votes(given: Sequence[Sequence[str]], number: Mapping[str, int]) -> Ints:
+    """[question, annotator]"""
+    found = np.full((len(given), max(map(len, given), default=0)), UNSEEN, np.int64)
+    for k, votes in enumerate(given):
+        found[k, : len(votes)] = [number[vote] for vote in votes]
+    return found
+
+
+def _renumber_votes(votes: Ints, number: Ints) -> Ints:
+    return np.append(number, UNSEEN)[votes]  # the last is UNSEEN's
+
+
+def _join_votes(pieces: Sequence[Ints]) -> Ints:
+    most = max(piece.shape[1] for piece in pieces)
+    pads = [((0, 0), (0, most - piece.shape[1])) for piece in pieces]
+    return np.concatenate([np.pad(p, pad, constant_values=UNSEEN) for p, pad in zip(pieces, pads, strict=True)])
 
 
 def _renumber(words: Sequence[str], known: Sequence[str]) -> Ints:
@@ -154,6 +176,10 @@ class AnswererConfig:
     def encode_answers(self, questions: AnsweredQuestions) -> Ints:
         """[question] the number of its answer, or UNSEEN."""
         return _renumber(questions.answer_words, self.answers)[questions.answers]
+
+    def encode_votes(self, questions: AnsweredQuestions) -> Ints:
+        """[question, annotator] the number of what each answered, or UNSEEN."""
+        return _renumber_votes(questions.votes, _renumber(questions.answer_words, self.answers))
 
     def count_answers_by_type(self, questions: AnsweredQuestions) -> Ints:
         """[question type, answer] how often each answer is the true one."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 ANSWERER = "answerer"
 STEP = 8  # lengths of questions are rounded up to a multiple: a GPU meets few shapes
 SORTED = 4  # batches that are sorted by length together: each of them has a quarter of all lengths
+ENOUGH = 3  # annotators who say the same make an answer wholly right
 LEAST = 9  # times that an answer of open vocabulary occurs to be learned: the usual bound of VQA v2
 MEASURED = 2048  # questions measured at once
 RECIPE = ("batch", "lr", "weight_decay", "patience")  # what of a recipe is a setting
@@ -197,7 +198,7 @@ class AnswerStage(TrainStage):
         """What has no answer in the vocabulary teaches nothing."""
         if self.objective is not None:
             return self.objective.loss(module, batch, lambda some: self.read_states(module, some))
-        return average_cross_entropy(self.logits(module, batch).float(), batch.targets, UNSEEN), {}
+        return average_cross_entropy(self.logits(module, batch).float(), batch.truth, UNSEEN), {}
 
     def measure(self, module: Any, batch: Any) -> Counts:
         """An answer outside the vocabulary is wrong, whatever is answered."""
@@ -234,6 +235,7 @@ class AnswerExamples:
         self.lengths, self.image_of = torch.from_numpy(lengths), torch.from_numpy(questions.images)
         self.targets = torch.from_numpy(config.encode_answers(questions)).to(device)
         self.about_parts = torch.from_numpy(questions.about_parts).to(device)
+        self.votes, self.answers = torch.from_numpy(config.encode_votes(questions)).to(device), len(config.answers)
         self.shared = images is not None and images.dtype == torch.uint8  # an image is seen anew in every step
 
     def __len__(self) -> int:
@@ -272,7 +274,15 @@ class AnswerExamples:
             self.targets[here],
             self.about_parts[here],
             image_of,
+            agreement=measure_agreement(self.votes[here], self.answers) if self.votes.shape[1] else None,
         )
+
+
+def measure_agreement(votes: torch.Tensor, answers: int) -> torch.Tensor:
+    """[question, answer] the score of VQA-VS, min(1, annotators / 3), of the votes [question, annotator]."""
+    counts = votes.new_zeros(len(votes), answers + 1, dtype=votes.dtype).float()  # the last column: no known answer
+    counts.scatter_add_(1, votes.where(votes >= 0, answers), counts.new_ones(votes.shape))
+    return counts[:, :-1].clamp(max=ENOUGH) / ENOUGH
 
 
 class AnswerTraining(Trainable):

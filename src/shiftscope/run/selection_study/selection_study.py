@@ -21,10 +21,8 @@ from ...errors import UserError
 from ...executor import open_executor
 from ...folder import lock_folder, open_folder
 from ...metrics.model_selection import (
-    PLANTED,
     PRIORS,
     STRATEGIES,
-    TEST,
     VAL,
     SelectionRun,
     StudyWorld,
@@ -44,10 +42,12 @@ from ...train.loop import TrainingPaused
 from ...trained_folder import LONGEST_ERROR
 from ...url_path import refuse_url
 from ..study.entry_store import RecordStore
+from .question_data import AuditedQuestions
 from .study_data import SelectionData
 
 WEIGHTS, WORLD = "weights", "world"  # folders of a study
 ANSWERS = "answers"  # beside the weights of a training, until it is stored: which questions each epoch answered rightly
+THIRDS = 3  # of the score of an answer, where several annotators answered
 LEAST_MINUTES = 0.1  # that a training gets, once it has begun
 Tell = Callable[[str], None]
 
@@ -71,13 +71,17 @@ class SelectionStudySpec:
     methods: tuple[str, ...] = ()  # all
     seeds: tuple[int, ...] = ()  # the study's
     data: Path | None = None  # a world that was made before; else it is made in `out`
+    audit: Path | None = None  # of VQA files, instead of a world: the language side only
     device: str = "auto"
     workers: int = 1
     minutes: float | None = None
     command: str = ""
 
     def plan(self) -> list[SelectionTraining]:
-        return self.study.plan_trainings(self.parts, self.methods, self.seeds or self.study.seeds)
+        seeds = self.seeds or self.study.seeds
+        if self.audit is not None:
+            return self.study.plan_language(self.methods, seeds)
+        return self.study.plan_trainings(self.parts, self.methods, seeds)
 
 
 def run_selection_study(
@@ -106,10 +110,7 @@ class _SelectionRunner:
         self.store = SelectionStore(spec.cells)
 
     def run(self, plan: list[SelectionTraining]) -> Iterator[StudyWorld | SelectionRun]:
-        data = SelectionData(self._open_world(), self.device, self.spec.workers)
-        suite_spec = load_suite(self.spec.study.world).spec.of(data.dataset.manifest.spec)
-        tied = [{"shortcut": t.shortcut, **asdict(t)} for t in list_ties(suite_spec)]
-        tied = [one | {"words": list(one["words"]), "kinds": list(one["kinds"])} for one in tied]
+        data, tied = self._open_data()
         world = data.describe_world(self.spec.study.suite, self.spec.scale.name, tied)
         stored = self.store.read_records()
         if world.name not in {record.name for record in stored}:
@@ -142,6 +143,15 @@ class _SelectionRunner:
         if failed:
             raise UserError(f"{len(failed)} of {len(plan)} trainings failed: {'; '.join(failed)}; see above why")
 
+    def _open_data(self) -> tuple[SelectionData | AuditedQuestions, list[dict[str, Any]]]:
+        """What models learn from and answer, and what was planted in it."""
+        if self.spec.audit is not None:
+            return AuditedQuestions(self.spec.audit), []
+        data = SelectionData(self._open_world(), self.device, self.spec.workers)
+        suite_spec = load_suite(self.spec.study.world).spec.of(data.dataset.manifest.spec)
+        tied = [{"shortcut": t.shortcut, **asdict(t)} for t in list_ties(suite_spec)]
+        return data, [one | {"words": list(one["words"]), "kinds": list(one["kinds"])} for one in tied]
+
     def _open_world(self) -> Dataset:
         if self.spec.data is not None:
             return Dataset.open(self.spec.data)
@@ -161,17 +171,16 @@ class _SelectionRunner:
         name = f"{self.spec.scale.name}-{job.method}-{job.training}-{job.seed}"
         return self.spec.out / WEIGHTS / name.replace("/", "-").replace(" ", "-")
 
-    def _train(self, job: SelectionTraining, data: SelectionData, world: StudyWorld) -> SelectionRun:
+    def _train(self, job: SelectionTraining, data: SelectionData | AuditedQuestions, world: StudyWorld) -> SelectionRun:
         """Train, answer with every epoch, and choose."""
         method = self.spec.study.find_method(job.method)
         opened = data.open_part(job.training)
         spec = training.TrainSpec(
             model=method.model,
-            data=str(data.dataset.folder),
-            images=opened.images,
+            data=data.source,
             seed=job.seed,
             epochs=self.spec.scale.epochs,
-            part=opened.part,
+            part=getattr(opened, "part", None),
             settings=method.settings,
             device=self.spec.device,
             workers=self.spec.workers,
@@ -197,6 +206,7 @@ class _SelectionRunner:
             examples=int(trained.about[last]["examples"]),
             right={name: tuple(counts) for name, counts in right.items()},
             hits={str(epoch + 1): pack_bits(hits[epoch]) for epoch in sorted(chosen)},
+            planes=answers.planes,
             weights=str(trained.about[last]["blake2b"]),
             recipe=dict(trained.about[last]["recipe"]) | dict(method.settings),
             seconds={"training": round(float(trained.about["seconds"]["all"]) - answers.seconds, 2)}
@@ -210,49 +220,60 @@ class _SelectionRunner:
 
 
 class _TrainingAnswers:
-    """Which questions of each set every epoch of a training answers rightly, on disk until the training is stored."""
+    """Which questions of each set every epoch of a training answers rightly, on disk until the training is stored.
 
-    def __init__(self, folder: Path, stage: Any, data: SelectionData, device: str) -> None:
+    Where ten people answered, a question has a score in thirds, kept as three planes of bits: at least one, two, three.
+    """
+
+    def __init__(self, folder: Path, stage: Any, data: SelectionData | AuditedQuestions, device: str) -> None:
         self.folder, self.data, self.seconds = folder / ANSWERS, data, 0.0
-        self.splits = [VAL, TEST, *([PLANTED] if len(data.ood_rows) else [])]
-        rows = {VAL: data.audit.split.rows(VAL), TEST: data.audit.split.rows(TEST), PLANTED: data.ood_rows}
-        gathered = {split: data.gather(split, [stage]) for split in self.splits}
-        for split in self.splits:
-            data.check_order(stage.name, gathered[split], rows[split])
-        self.counts = {split: len(rows[split]) for split in self.splits}
+        self.counts = data.answered
+        gathered = {split: data.gather(split, [stage]) for split in self.counts}
+        for split in self.counts:
+            data.check_order(stage.name, gathered[split], split)
+        votes = getattr(gathered[VAL].supervision[stage.name], "votes", None)
+        self.planes = 1 if votes is None or not votes.shape[1] else THIRDS
         self.answer = EpochAnswerer(stage, gathered, device)
 
     def take(self, epoch: int, module: Any, config: Any) -> None:
         """Answer everything with the weights of an epoch."""
         start = time.monotonic()
         found = self.answer(epoch, module, config).right
-        bits = np.concatenate([np.packbits(found[split]) for split in self.splits])
+        bits = np.concatenate([np.packbits(self._spread(found[split])) for split in self.counts])
         open_folder(self.folder).write_whole(f"{epoch:03}.bits", bits.tobytes(), durable=False)
         self.seconds += time.monotonic() - start
 
-    def read(self, epochs: int) -> tuple[dict[str, list[int]], list[Any]]:
-        """[epoch] how many of each set are right, and [epoch, question] which of the IID and OOD test."""
-        right: dict[str, list[int]] = {}
+    def _spread(self, scores: Any) -> Any:
+        """[plane, question] of a score from 0 to 1 each, which is the mean over the planes."""
+        return np.rint(scores * self.planes)[None] > np.arange(self.planes)[:, None]
+
+    def read(self, epochs: int) -> tuple[dict[str, list[float]], list[Any]]:
+        """[epoch] how many of each set are right, and [epoch, plane, question] which of the test questions."""
+        right: dict[str, list[float]] = {}
         hits: list[Any] = []
         val_sets, sets = self.data.val_sets, self.data.sets
         for epoch in range(1, epochs + 1):
             found = self._read_epoch(epoch)
-            tested = np.concatenate([found[split] for split in self.splits[1:]])
-            for name, mask in val_sets.items():
-                right.setdefault(name, []).append(int(found[VAL][mask].sum()))
-            for name, mask in sets.items():
-                right.setdefault(name, []).append(int(tested[mask].sum()))
+            tested = np.concatenate([found[split] for split in self.counts if split != VAL], axis=1)
+            for planes, listed in ((found[VAL], val_sets), (tested, sets)):
+                for name, mask in listed.items():
+                    count = int(planes[:, mask].sum())
+                    right.setdefault(name, []).append(count if self.planes == 1 else round(count / self.planes, 4))
             hits.append(tested)
         return right, hits
 
     def _read_epoch(self, epoch: int) -> dict[str, Any]:
         path = self.folder / f"{epoch:03}.bits"
-        sizes = [-(-self.counts[split] // 8) for split in self.splits]
+        counts = {split: self.planes * count for split, count in self.counts.items()}
+        sizes = [-(-count // 8) for count in counts.values()]
         data = path.read_bytes() if path.is_file() else b""
         if len(data) != sum(sizes):
             raise UserError(
                 f"{path}: what epoch {epoch} answered is missing; delete {self.folder.parent} to train it again"
             )
         parts = np.split(np.frombuffer(data, np.uint8), np.cumsum(sizes)[:-1])
-        counted = zip(self.splits, parts, strict=True)
-        return {split: np.unpackbits(part, count=self.counts[split]).astype(bool) for split, part in counted}
+        held = zip(counts.items(), parts, strict=True)
+        return {
+            split: np.unpackbits(part, count=count).reshape(self.planes, -1).astype(bool)
+            for (split, count), part in held
+        }

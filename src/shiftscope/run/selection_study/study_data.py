@@ -77,6 +77,20 @@ class SelectionData:
         return np.flatnonzero(splits.codes == splits.values.index(PLANTED)) if there else np.zeros(0, np.int64)
 
     @property
+    def source(self) -> str:
+        """As `train --data` takes it."""
+        return str(self.dataset.folder)
+
+    @property
+    def answered(self) -> dict[str, int]:
+        """How many questions of each split every epoch answers, in the order in which they are stored."""
+        return {split: len(rows) for split, rows in self._list_rows().items()}
+
+    def _list_rows(self) -> dict[str, npt.NDArray[np.int64]]:
+        found = {VAL: self.audit.split.rows(VAL), TEST: self.audit.split.rows(TEST)}
+        return found | ({PLANTED: self.ood_rows} if len(self.ood_rows) else {})
+
+    @property
     def rows(self) -> npt.NDArray[np.int64]:
         """The questions that every epoch is measured on: the IID test, then the world's own OOD test."""
         return np.concatenate([self.audit.split.rows(TEST), self.ood_rows])
@@ -171,9 +185,9 @@ class SelectionData:
         found = self._collected[key] = stage.collect(scenes, questions)
         return found
 
-    def check_order(self, stage: str, data: SplitData, rows: npt.NDArray[np.int64]) -> None:
+    def check_order(self, stage: str, data: SplitData, split: str) -> None:
         """Refuse to score answers to questions in another order than the sets'."""
-        given: Any = data.supervision[stage]
+        given, rows = data.supervision[stage], self._list_rows()[split]
         if any(given is one for one in self._checked):
             return
         words, codes = getattr(given, "answer_words", None), getattr(given, "answers", None)
