@@ -63,10 +63,13 @@ class PairedExamples:
 
     def __init__(self, examples: AnswerExamples, begin: float) -> None:
         self.examples, self.begin, self.paired = examples, begin, True
-        self.lengths = examples.lengths
 
     def __len__(self) -> int:
         return len(self.examples)
+
+    @property
+    def lengths(self) -> torch.Tensor:
+        return self.examples.lengths
 
     def lesson(self, done: float) -> Self:
         made = copy.copy(self)

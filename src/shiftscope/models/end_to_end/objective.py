@@ -71,10 +71,13 @@ class BiasedExamples:
 
     def __init__(self, examples: AnswerExamples, table: torch.Tensor, rows: torch.Tensor) -> None:
         self.examples, self.table, self.rows = examples, table, rows
-        self.lengths = examples.lengths
 
     def __len__(self) -> int:
         return len(self.examples)
+
+    @property
+    def lengths(self) -> torch.Tensor:
+        return self.examples.lengths
 
     def epoch(self, batch: int, random: np.random.Generator) -> Sequence[Rows]:
         return self.examples.epoch(batch, random)
