@@ -1,5 +1,6 @@
 """Datasets, runs and audits in an object store: the bytes of the local disk, one writer at a time, nothing half done."""
 
+import io
 import json
 import os
 import random
@@ -10,9 +11,10 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from command import here, refused
+from command import command, here, refused
 from object_stores import bucket, count_done, wait_for  # noqa: F401 (a fixture)
 from shiftscope import lease
 from shiftscope.errors import UserError
@@ -294,6 +296,53 @@ def test_killed_at_ten_moments(bucket, undisturbed, start):  # noqa: F811
         wait_for(lambda: not (folder / ".lock").exists() or _has_aged(folder / ".lock"))
     build_after_lease(folder)
     assert content(folder) == content(undisturbed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("verb", ["run", "audit"])
+def test_a_killed_run_or_audit_goes_on_and_ends_as_if_undisturbed(verb, bucket, data, undisturbed, tmp_path):  # noqa: F811
+    """A reader meets nothing, what is told to be unfinished, or all of it."""
+    words = {"run": ("run", "--model", "majority", "--data"), "audit": ("audit",)}[verb]
+    folder, moments, killed = bucket / f"killed-{verb}", random.Random(0), 0
+    assert here(*words, undisturbed, "--out", tmp_path / verb).returncode == 0
+    expected = _read_tables(tmp_path / verb)
+    start = time.monotonic()
+    assert subprocess.run(command(*words, data, "--out", bucket / f"whole-{verb}"), check=False).returncode == 0
+    longest = time.monotonic() - start
+    for _ in range(20):
+        process = subprocess.Popen(command(*words, data, "--out", folder), env=os.environ | {LEASE_ENV: "1"})
+        time.sleep(moments.uniform(0.3, 1) * longest)
+        killed += process.poll() is None
+        process.kill()
+        process.wait()
+        if verb == "run":
+            seen = here("score", folder, "--json")
+            assert seen.returncode != 0 or _count_answered(seen.stdout) in (None, len(expected["predictions.parquet"]))
+        elif (folder / "audit.json").exists():
+            assert _read_tables(folder) == expected
+        wait_for(lambda: not (folder / ".lock").exists() or _has_aged(folder / ".lock"))
+        if killed == 5:
+            break
+    assert killed == 5
+    assert subprocess.run(command(*words, data, "--out", folder), check=False).returncode == 0
+    assert _read_tables(folder) == expected
+    assert not [name for name in folder.list_sizes() if "lock" in name or "partial" in name]
+
+
+def _read_tables(folder):
+    """The rows of all Parquet files, without the time that each took."""
+    tables = {
+        name: pq.read_table(io.BytesIO(one)) for name, one in content(folder).items() if name.endswith(".parquet")
+    }
+    assert tables
+    return {
+        name: t.drop_columns([c for c in ("seconds",) if c in t.column_names]).to_pylist() for name, t in tables.items()
+    }
+
+
+def _count_answered(printed):
+    """How many questions a score is of; None where it says that some are missing."""
+    return None if "missing" in printed else json.loads(printed.splitlines()[0])["n"]
 
 
 def _has_aged(lock):
