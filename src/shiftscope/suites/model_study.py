@@ -31,6 +31,7 @@ class ModelTraining:
     only: str = ""  # parts, as `train --only` calls them
     other: str = ""  # the training that other parts are taken from
     folders: tuple[tuple[str, str], ...] = ()  # settings that name folders of other trainings
+    settings: tuple[tuple[str, str], ...] = ()  # all others
 
     @property
     def needs(self) -> tuple[str, ...]:

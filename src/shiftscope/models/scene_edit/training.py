@@ -37,6 +37,7 @@ STEP = 8  # words and tokens: tables of a GPU are as wide as a multiple of it, f
 HIDDEN_WORDS = 0.05  # share of the words that are hidden in training, so that a word never met does no harm
 WIDTH, LONGEST_ACTION = 128, 48
 CLEVR_QUESTIONS = 10  # per image
+RECOMBINED, MOST_RECOMBINED = 0.5, 30_000  # questions put together beside those that are there: a share, and at most
 QUESTIONS = "questions"  # the setting that says what a question parser learns from
 
 
@@ -123,6 +124,22 @@ class ClevrBesideStage(OutcomeQuestionStage):
         return [*super().collect(scenes, questions), *beside]
 
 
+class RecombinedStage(OutcomeQuestionStage):
+    """The same, with questions beside them that put together what they say (recombine.py)."""
+
+    def describe(self, schema: Schema) -> dict[str, Any]:
+        return super().describe(schema) | {"recombined": [RECOMBINED, MOST_RECOMBINED]}
+
+    def join(self, pieces: Sequence[Any]) -> Any:
+        from .recombine import recombine
+
+        pairs = super().join(pieces)
+        made = recombine(pairs, min(round(RECOMBINED * len(pairs)), MOST_RECOMBINED))
+        order = np.random.default_rng(0).permutation(len(pairs) + len(made))  # checks look at the first ones
+        both = [*pairs, *made]
+        return [both[k] for k in order]
+
+
 class ActionExamples:
     """Action texts as tables of numbers on the device; in the batches of an epoch some words are hidden."""
 
@@ -152,6 +169,9 @@ class ActionExamples:
             hidden = torch.rand(taken.words.shape, device=taken.words.device) < HIDDEN_WORDS
             taken.words[hidden & (taken.words > UNKNOWN)] = UNKNOWN
         return taken
+
+
+QUESTION_STAGES: Mapping[str, type[OutcomeQuestionStage]] = {"clevr": ClevrBesideStage, "recombined": RecombinedStage}
 
 
 class TrainedSceneEditor(TrainedModel):
@@ -184,9 +204,10 @@ class SceneEditTraining(Trainable):
     requires = NeuroSymbolicTraining.requires
 
     def configure(self, settings: Mapping[str, str]) -> SceneEditTraining:
-        """`reinforce=FOLDER` tunes that folder's action and question parsers by REINFORCE; `questions=clevr` teaches
+        """`reinforce=FOLDER` tunes that folder's action and question parsers by REINFORCE.
 
-        the question parser CLEVR's own questions too.
+        `questions=clevr` teaches the question parser CLEVR's own questions too, `questions=recombined` new ones made of
+        those that it learns from.
         """
         if not settings:
             return self
@@ -194,11 +215,14 @@ class SceneEditTraining(Trainable):
         if wrong is not None:
             raise unknown("setting", wrong, (REINFORCE, QUESTIONS))
         if QUESTIONS in settings:
-            if dict(settings) != {QUESTIONS: "clevr"}:
-                raise UserError(f"{QUESTIONS}={settings[QUESTIONS]}: there is {QUESTIONS}=clevr, alone")
-            beside = SceneEditTraining()
-            beside.stages = (*self.stages[:2], ClevrBesideStage())
-            return beside
+            if len(settings) > 1:
+                raise UserError(f"{QUESTIONS} and {REINFORCE} are not set together")
+            if settings[QUESTIONS] not in QUESTION_STAGES:
+                known = ", ".join(f"{QUESTIONS}={name}" for name in QUESTION_STAGES)
+                raise UserError(f"no setting {QUESTIONS}={settings[QUESTIONS]}: there is {known}")
+            made = SceneEditTraining()
+            made.stages = (*self.stages[:2], QUESTION_STAGES[settings[QUESTIONS]]())
+            return made
         from .reinforce import ReinforcedActionStage, ReinforcedQuestionStage
 
         start, made = TrainedSceneEditor.read(Path(settings[REINFORCE])), SceneEditTraining()

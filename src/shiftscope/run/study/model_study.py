@@ -164,7 +164,7 @@ class _ModelStudyRun:
             only=plan.only,
             other=self._find_folder(plan.other) if plan.other else None,
             epochs=scale.epochs,
-            settings=tuple((key, str(self._find_folder(other))) for key, other in plan.folders),
+            settings=(*((key, str(self._find_folder(other))) for key, other in plan.folders), *plan.settings),
             device=self.spec.device,
             workers=self.spec.workers,
             command=self.spec.command,

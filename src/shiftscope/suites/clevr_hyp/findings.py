@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from ..model_study import StudyResults
 
 ORIGINAL, BALANCED, ACTIONS, QUESTIONS = TESTS
-READER, LXMERT, EDITOR, PLAIN, OURS = (
-    *("text_reader, parsed scene", "lxmert", "image_edit", "scene_edit", "scene_edit_worlds (ours)"),
-)
+READER, LXMERT, EDITOR, PLAIN = "text_reader, parsed scene", "lxmert", "image_edit", "scene_edit"
+RECOMBINED, OURS = "scene_edit, recombined", "scene_edit_worlds, recombined (ours)"
 BASELINES = (READER, LXMERT, EDITOR, PLAIN)
 TARGETS = (
-    (PLAIN, {ORIGINAL: 0.95, BALANCED: 0.95, ACTIONS: 0.93, QUESTIONS: 0.93}),
+    *((row, {ORIGINAL: 0.95, BALANCED: 0.95, ACTIONS: 0.93, QUESTIONS: 0.93}) for row in (PLAIN, RECOMBINED)),
     (OURS, {ORIGINAL: 0.984, ACTIONS: 0.962, QUESTIONS: 0.966}),
 )
 EASY, HARD = ("remove", "change"), ("add", "move_in_plane", "move_on_top")

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from ..model_study import StudyResults
 
 TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))  # what it says besides figures
-SCENE, PLAIN, TUNED, READER, LXMERT, LOOKER, EDITOR = (
-    *("clevr_scene", "scene_edit", "scene_edit_reinforced", "text_reader", "lxmert", "lxmert_clevr", "image_edit"),
-)
+SCENE, PLAIN, TUNED, RECOMBINED = "clevr_scene", "scene_edit", "scene_edit_reinforced", "scene_edit_recombined"
+READER, LXMERT, LOOKER, EDITOR = "text_reader", "lxmert", "lxmert_clevr", "image_edit"
 PARSERS = "actions,questions"
 TRAININGS = {
     SCENE: ModelTraining("nsvqa", "clevr", only="scene"),
     PLAIN: ModelTraining("scene_edit", only=PARSERS, other=SCENE),
     TUNED: ModelTraining("scene_edit", only=PARSERS, other=PLAIN, folders=(("reinforce", PLAIN),)),
+    RECOMBINED: ModelTraining("scene_edit", only="questions", other=PLAIN, settings=(("questions", "recombined"),)),
     READER: ModelTraining("text_reader", only="reader", other=SCENE),
     LXMERT: ModelTraining("lxmert", folders=(("backbone", SCENE),)),
     LOOKER: ModelTraining("lxmert", "clevr", folders=(("backbone", SCENE),)),
@@ -50,8 +50,9 @@ ROWS = {
     "scene_edit": ModelRow("scene_edit", PLAIN, paper="BL4", acts=ACTION),
     "scene_edit, reinforced": ModelRow("scene_edit", TUNED, paper="BL4", acts=ACTION),
     "scene_edit, oracle scene": ModelRow("scene_edit", PLAIN, "scene_text"),
-    "scene_edit_soft": ModelRow("scene_edit_soft", PLAIN),
-    "scene_edit_worlds (ours)": ModelRow("scene_edit_worlds", PLAIN),
+    "scene_edit, recombined": ModelRow("scene_edit", RECOMBINED, acts=ACTION),
+    "scene_edit_soft, recombined": ModelRow("scene_edit_soft", RECOMBINED),
+    "scene_edit_worlds, recombined (ours)": ModelRow("scene_edit_worlds", RECOMBINED),
 }
 SCALES = {
     "small": ModelScale("small", 70, (240, 160), epochs=1, shard=10),
