@@ -62,7 +62,7 @@ def check(program: Program, schema: Schema | None = None) -> tuple[Type, ...]:
     """The type of every node, or a ProgramError; with a schema, its vocabulary is checked too."""
     plan = plan_program(program)
     if not plan.straight:
-        compute_scope(program)
+        compute_scope(program, plan)
     if schema is not None and schema.closed:
         for i, n in enumerate(program.nodes):
             trouble = _check_vocabulary(n, plan.steps[i].on_parts, schema)
@@ -96,8 +96,8 @@ def plan_after(program: Program, start: int) -> list[StepCall]:
     """
     nodes = program.nodes
     typed = _type_steps(nodes, [_type_scene()] * start)
-    for i in range(start, len(nodes)):
-        step = typed[i]
+    asked = typed[start:]
+    for i, step in enumerate(asked, start):
         if step.plain:
             continue
         if not step.straight:
@@ -106,7 +106,7 @@ def plan_after(program: Program, start: int) -> list[StepCall]:
             _check_same_attribute(nodes, i, *[typed[j].output for j in nodes[i].inputs])
         if step.constrained:
             _check_words(i, nodes[i])
-    return [step.call for step in typed[start:]]
+    return [step.call for step in asked]
 
 
 def _check_same_attribute(nodes: tuple[Node, ...], at: int, left: Type, right: Type) -> None:
@@ -274,9 +274,10 @@ def _check_value(schema: Schema, attribute: str, value: str | None, part: bool) 
     return ""
 
 
-def compute_scope(program: Program) -> Scope:
-    """Which nodes run inside which quantifier, and on which state of the scene."""
-    if sum([step.op.edits for step in plan_program(program).steps]) > 1:
+def compute_scope(program: Program, plan: ProgramPlan | None = None) -> Scope:
+    """Which nodes run inside which quantifier, and on which state of the scene; `plan` is the program's, if known."""
+    plan = plan or plan_program(program)
+    if sum([step.op.edits for step in plan.steps]) > 1:
         return _build_scope(program)
     skeleton = program.skeleton()  # the words matter only where two edits may be the same
     scope = _scopes.get(skeleton)
