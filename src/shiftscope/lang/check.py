@@ -46,6 +46,7 @@ class ProgramPlan:
     same_attribute: tuple[tuple[int, int, int], ...]  # node, and the two nodes whose values it compares
     constrained: tuple[int, ...]  # nodes whose words must be of WORDS, or numbers
     straight: bool  # neither sub-programs nor edits
+    lead: int  # how many nodes come before the first of either
     on_parts: bool  # whether any step looks at parts
 
 
@@ -136,7 +137,7 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
     typed = _type_steps(nodes, [])
     same: list[tuple[int, int, int]] = []
     worded: list[int] = []
-    straight, looks_at_parts = True, False
+    lead, looks_at_parts = len(nodes), False
     for i, step in enumerate(typed):
         if step.plain:
             continue
@@ -145,7 +146,8 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
             same.append((i, left, right))
         if step.constrained:
             worded.append(i)
-        straight = straight and step.straight
+        if not step.straight:
+            lead = min(lead, i)
         looks_at_parts = looks_at_parts or step.step.on_parts
     return ProgramPlan(
         tuple([t.output for t in typed]),
@@ -153,7 +155,8 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
         tuple([t.call for t in typed]),
         tuple(same),
         tuple(worded),
-        straight,
+        lead == len(nodes),
+        lead,
         looks_at_parts,
     )
 

@@ -58,13 +58,15 @@ def execute(
     else:
         world = scenes if isinstance(scenes, ExecutionWorld) else ExecutionWorld(scenes)
     plan = plan_program(program)
-    if plan.straight and references == "strict":
-        values: list[Any] = []
-        undefined = _run_calls(plan.calls, program.nodes, values, world)
-        return Execution(values[-1] if undefined is None else undefined, tuple(values))
+    scope = None if plan.straight else compute_scope(program, plan)
+    values: list[Any] = []
+    if references == "strict":
+        undefined = _run_calls(plan.calls[: plan.lead], program.nodes[: plan.lead], values, world)
+        if undefined is not None or plan.straight:
+            return Execution(values[-1] if undefined is None else undefined, tuple(values))
     flat = (-1,) * len(program)
-    scope = Scope(flat, flat, flat) if plan.straight else compute_scope(program, plan)
-    return _ProgramRun(plan, program, world, references == "strict", scope).run()
+    run = _ProgramRun(plan, program, world, references == "strict", scope or Scope(flat, flat, flat))
+    return run.run(values)
 
 
 def answer_after(program: Program, start: int, world: ExecutionWorld) -> Any:
@@ -108,8 +110,10 @@ class _ProgramRun:
         self.values: list[Any] = [NOT_RUN] * len(program.nodes)
         self.errors: list[Undefined] = []
 
-    def run(self) -> Execution:
-        for i in range(len(self.values)):
+    def run(self, known: list[Any]) -> Execution:
+        """Run the nodes after the first ones, whose values are known."""
+        self.values[: len(known)] = known
+        for i in range(len(known), len(self.values)):
             if self.scope.inside[i] != -1:
                 continue
             try:

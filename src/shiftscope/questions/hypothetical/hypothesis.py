@@ -153,8 +153,8 @@ def _list_touched_codes(action: HypotheticalAction, before: SceneArrays, after: 
         return [after.codes[after.n - 1].tolist()]
     touched = [ref.mask for ref in (action.subject, action.anchor if action.op == "swap" else None) if ref]
     found = [i for mask in touched for i in mask_members(mask)]
-    looks: list[list[int]] = before.codes[found].tolist()
-    return looks + after.codes[found].tolist() if action.op == "change" else looks
+    looks: list[list[int]] = [before.codes[i].tolist() for i in found]
+    return looks + [after.codes[i].tolist() for i in found] if action.op == "change" else looks
 
 
 def list_told_rows(done: _AppliedAction, first: HypotheticalAction) -> list[list[int]]:
