@@ -183,7 +183,7 @@ def _rebuild_scene(
 
 def _has_geometry(scene: Scene) -> bool:
     """Whether the scene has geometry to find a place in."""
-    return bool(scene.directions) and all([o.position is not None for o in scene.objects])
+    return bool(scene.directions) and None not in [o.position for o in scene.objects]
 
 
 def _radius(thing: Object) -> float:

@@ -11,13 +11,12 @@ from typing import TypeVar
 
 import numpy as np
 
-
 _SIZES = [size.to_bytes(4, "little") for size in range(64)]
 
 
 def seed_of(*path: str | int) -> int:
     """128 bits that depend on every step of the path, on its order and on each step's type."""
-    parts = []
+    parts: list[bytes] = []
     for step in path:
         if isinstance(step, str):
             text = f"s{step}".encode()

@@ -164,8 +164,7 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
 def _type_steps(nodes: tuple[Node, ...], typed: "list[TypedStep]") -> "list[TypedStep]":
     """The nodes typed; those given are those of the first."""
     kinds = [step.number for step in typed]  # the numbers of the types
-    for i in range(len(typed), len(nodes)):
-        n = nodes[i]
+    for n in nodes[len(typed) :]:
         key, inputs = n.shape, n.inputs
         if len(inputs) == 1:
             key = key << TYPE_BITS | kinds[inputs[0]]
@@ -174,7 +173,8 @@ def _type_steps(nodes: tuple[Node, ...], typed: "list[TypedStep]") -> "list[Type
                 key = key << TYPE_BITS | kinds[j]
         step = _typed_steps.get(key)
         if step is None:
-            step = _typed_steps[key] = _type_step(f"node {i} ({n.op})", n, [typed[j].output for j in inputs])
+            where = f"node {len(typed)} ({n.op})"
+            step = _typed_steps[key] = _type_step(where, n, [typed[j].output for j in inputs])
         typed.append(step)
         kinds.append(step.number)
     return typed

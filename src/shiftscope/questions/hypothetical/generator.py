@@ -38,7 +38,9 @@ ANSWERS = FIRST_TERM + len(TERMS.names)
 NO_LIMIT = 1 << 60
 EVERY_OTHER, ALL = 1, 2
 ANY_THINGS = re.compile(r"\bany (?:things|objects)\b")
-PREDICATE = re.compile(rf"(?:{'|'.join(LOOKS)})(?= (?:or|and|be|equal)\b|[?;.,])")  # a material with no noun after it
+NO_NOUN = r"(?= (?:or|and|be|equal)\b|[?;.,])"
+# Materials with no noun after them, and the adjectives for them; one pattern each, which starts with what to look for.
+PREDICATES = tuple((re.compile(word + NO_NOUN), looks[0]) for word, looks in LOOKS.items())
 
 
 def number_answer(answer: Answer) -> int:
@@ -177,8 +179,8 @@ class OutcomeQuestioner:
         which = (found.dice >> OPTION_BITS) % count
         text = wording(found.values, found.dice)
         if self.families[found.template].logic:  # balls that are not matte, and never not rubber
-            if any([word in text for word in LOOKS]):  # ten times as quick as the pattern
-                text = PREDICATE.sub(lambda word: LOOKS[word[0]][0], text)
+            for material, look in PREDICATES:
+                text = material.sub(look, text)
             return text, which
         if " any " in text:
             text = ANY_THINGS.sub("anything", text)

@@ -135,8 +135,8 @@ def _build_hypothesis(
         lacking=(OutcomeWithout(before.view.stage, NO_EDITS, False), *lacking),
         looks=tuple([_list_touched_codes(d.action, d.before, d.after) for d in done]),
         told=[row for d in done for row in list_told_rows(d, done[0].action)],
-        leaves_place_open=any([d.action.leaves_place_open for d in done]),
-        by_place=any([d.action.op in ("move", "swap") for d in done]),
+        leaves_place_open=any(d.action.leaves_place_open for d in done),
+        by_place=any(d.action.op in ("move", "swap") for d in done),
     )
 
 

@@ -93,7 +93,7 @@ class SceneArrays:
                 return False
         stands = self.sets[FIRST_ROW:].reshape(len(RELATIONS), WORD)[:-1, : self.n].tolist()
         known = [scene.relation(name) for name in RELATIONS[:-1]]
-        return stands == [list(rows or (0,) * self.n) for rows in known]
+        return bool(stands == [list(rows or (0,) * self.n) for rows in known])
 
 
 def check_scene(scene: Scene) -> None:
