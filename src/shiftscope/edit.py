@@ -39,7 +39,7 @@ class AddObject:
         if self.relation == ON and self.anchor is not None and _list_loads(scene)[self.anchor]:
             raise ImpossibleEdit(OCCUPIED)
         if _has_geometry(scene):
-            position = self.position or _find_place(scene, _radius(thing), self.relation, self.anchor)
+            position = self.position or _find_place(scene, scene.objects, _radius(thing), self.relation, self.anchor)
             thing = replace(thing, position=position, rotation=thing.rotation or 0.0)
         stated = (self.relation, len(scene.objects), self.anchor) if self.anchor is not None else None
         return _rebuild_scene(scene, (*scene.objects, thing), lambda rows: (*rows, 0), stated)
@@ -109,12 +109,13 @@ class MoveObject:
             raise ImpossibleEdit("an object that carries another cannot be moved")
         if self.relation == ON and _list_loads(scene)[self.anchor]:
             raise ImpossibleEdit(OCCUPIED)
-        thing = replace(scene.objects[mover], pixel=None, box=None)
+        thing = scene.objects[mover]
+        position = thing.position
         if _has_geometry(scene):
-            others = replace(scene, objects=(*scene.objects[:mover], *scene.objects[mover + 1 :]))
+            others = (*scene.objects[:mover], *scene.objects[mover + 1 :])
             anchor = self.anchor - (self.anchor > mover)
-            position = self.position or _find_place(others, _radius(thing), self.relation, anchor)
-            thing = replace(thing, position=position)
+            position = self.position or _find_place(scene, others, _radius(thing), self.relation, anchor)
+        thing = replace(thing, position=position, pixel=None, box=None)
         objects = (*scene.objects[:mover], thing, *scene.objects[mover + 1 :])
 
         def detach(rows: Rows) -> Rows:
@@ -182,30 +183,35 @@ def _rebuild_scene(
 
 def _has_geometry(scene: Scene) -> bool:
     """Whether the scene has geometry to find a place in."""
-    return bool(scene.directions) and all(o.position is not None for o in scene.objects)
+    return bool(scene.directions) and None not in [o.position for o in scene.objects]
 
 
 def _radius(thing: Object) -> float:
-    size = thing.values("size")
-    if size and size[0] in RADIUS:
-        return RADIUS[size[0]]
+    for attribute, value in thing.attributes:
+        if attribute == "size":
+            if value in RADIUS:
+                return RADIUS[value]
+            break
     return thing.position[2] if thing.position else RADIUS["large"]
 
 
-def _find_place(scene: Scene, radius: float, relation: str, anchor: int | None) -> Vector:
-    """The nearest free place (first of the spiral) that makes the relation true, or an ImpossibleEdit."""
+def _find_place(scene: Scene, others: tuple[Object, ...], radius: float, relation: str, anchor: int | None) -> Vector:
+    """The nearest free place (first of the spiral) that makes the relation true, or an ImpossibleEdit.
+
+    It is clear of the `others`, of which `anchor` is one.
+    """
     import numpy as np
 
     from .kernels import find_free_place
 
-    base = scene.objects[anchor].position if anchor is not None else (0.0, 0.0, 0.0)
+    base = others[anchor].position if anchor is not None else (0.0, 0.0, 0.0)
     assert base is not None
     if relation == ON and anchor is not None:
-        return (base[0], base[1], base[2] + _radius(scene.objects[anchor]) + radius)
+        return (base[0], base[1], base[2] + _radius(others[anchor]) + radius)
     along = dict(scene.directions).get(relation)
     if anchor is not None and along is None:
         raise ImpossibleEdit(f"no direction {relation!r} in this scene")
-    solids = [(o.position[0], o.position[1], _radius(o)) for o in scene.objects if o.position is not None]
+    solids = [(o.position[0], o.position[1], _radius(o)) for o in others if o.position is not None]
     # Twice the margin, as CLEVR spaces its objects, so that the relation is plain to see.
     k = find_free_place(
         spiral(),

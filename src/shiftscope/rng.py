@@ -11,10 +11,12 @@ from typing import TypeVar
 
 import numpy as np
 
+_SIZES = [size.to_bytes(4, "little") for size in range(64)]
+
 
 def seed_of(*path: str | int) -> int:
     """128 bits that depend on every step of the path, on its order and on each step's type."""
-    parts = []
+    parts: list[bytes] = []
     for step in path:
         if isinstance(step, str):
             text = f"s{step}".encode()
@@ -22,7 +24,8 @@ def seed_of(*path: str | int) -> int:
             text = f"i{step}".encode()
         else:
             raise TypeError(f"a random path is made of str and int, not {type(step).__name__}")
-        parts += [len(text).to_bytes(4, "little"), text]
+        size = len(text)
+        parts += (_SIZES[size] if size < len(_SIZES) else size.to_bytes(4, "little")), text
     return int.from_bytes(blake2b(b"".join(parts), digest_size=16).digest(), "little")
 
 

@@ -46,6 +46,7 @@ class ProgramPlan:
     same_attribute: tuple[tuple[int, int, int], ...]  # node, and the two nodes whose values it compares
     constrained: tuple[int, ...]  # nodes whose words must be of WORDS, or numbers
     straight: bool  # neither sub-programs nor edits
+    lead: int  # how many nodes come before the first of either
     on_parts: bool  # whether any step looks at parts
 
 
@@ -62,7 +63,7 @@ def check(program: Program, schema: Schema | None = None) -> tuple[Type, ...]:
     """The type of every node, or a ProgramError; with a schema, its vocabulary is checked too."""
     plan = plan_program(program)
     if not plan.straight:
-        compute_scope(program)
+        compute_scope(program, plan)
     if schema is not None and schema.closed:
         for i, n in enumerate(program.nodes):
             trouble = _check_vocabulary(n, plan.steps[i].on_parts, schema)
@@ -96,8 +97,8 @@ def plan_after(program: Program, start: int) -> list[StepCall]:
     """
     nodes = program.nodes
     typed = _type_steps(nodes, [_type_scene()] * start)
-    for i in range(start, len(nodes)):
-        step = typed[i]
+    asked = typed[start:]
+    for i, step in enumerate(asked, start):
         if step.plain:
             continue
         if not step.straight:
@@ -106,7 +107,7 @@ def plan_after(program: Program, start: int) -> list[StepCall]:
             _check_same_attribute(nodes, i, *[typed[j].output for j in nodes[i].inputs])
         if step.constrained:
             _check_words(i, nodes[i])
-    return [step.call for step in typed[start:]]
+    return [step.call for step in asked]
 
 
 def _check_same_attribute(nodes: tuple[Node, ...], at: int, left: Type, right: Type) -> None:
@@ -136,7 +137,7 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
     typed = _type_steps(nodes, [])
     same: list[tuple[int, int, int]] = []
     worded: list[int] = []
-    straight, looks_at_parts = True, False
+    lead, looks_at_parts = len(nodes), False
     for i, step in enumerate(typed):
         if step.plain:
             continue
@@ -145,7 +146,8 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
             same.append((i, left, right))
         if step.constrained:
             worded.append(i)
-        straight = straight and step.straight
+        if not step.straight:
+            lead = min(lead, i)
         looks_at_parts = looks_at_parts or step.step.on_parts
     return ProgramPlan(
         tuple([t.output for t in typed]),
@@ -153,7 +155,8 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
         tuple([t.call for t in typed]),
         tuple(same),
         tuple(worded),
-        straight,
+        lead == len(nodes),
+        lead,
         looks_at_parts,
     )
 
@@ -161,8 +164,7 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
 def _type_steps(nodes: tuple[Node, ...], typed: "list[TypedStep]") -> "list[TypedStep]":
     """The nodes typed; those given are those of the first."""
     kinds = [step.number for step in typed]  # the numbers of the types
-    for i in range(len(typed), len(nodes)):
-        n = nodes[i]
+    for n in nodes[len(typed) :]:
         key, inputs = n.shape, n.inputs
         if len(inputs) == 1:
             key = key << TYPE_BITS | kinds[inputs[0]]
@@ -171,7 +173,8 @@ def _type_steps(nodes: tuple[Node, ...], typed: "list[TypedStep]") -> "list[Type
                 key = key << TYPE_BITS | kinds[j]
         step = _typed_steps.get(key)
         if step is None:
-            step = _typed_steps[key] = _type_step(f"node {i} ({n.op})", n, [typed[j].output for j in inputs])
+            where = f"node {len(typed)} ({n.op})"
+            step = _typed_steps[key] = _type_step(where, n, [typed[j].output for j in inputs])
         typed.append(step)
         kinds.append(step.number)
     return typed
@@ -274,9 +277,10 @@ def _check_value(schema: Schema, attribute: str, value: str | None, part: bool) 
     return ""
 
 
-def compute_scope(program: Program) -> Scope:
-    """Which nodes run inside which quantifier, and on which state of the scene."""
-    if sum([step.op.edits for step in plan_program(program).steps]) > 1:
+def compute_scope(program: Program, plan: ProgramPlan | None = None) -> Scope:
+    """Which nodes run inside which quantifier, and on which state of the scene; `plan` is the program's, if known."""
+    plan = plan or plan_program(program)
+    if sum([step.op.edits for step in plan.steps]) > 1:
         return _build_scope(program)
     skeleton = program.skeleton()  # the words matter only where two edits may be the same
     scope = _scopes.get(skeleton)

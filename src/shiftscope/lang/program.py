@@ -93,6 +93,9 @@ class Program:
             i, n = next((i, n) for i, n in enumerate(self.nodes) if n.reach >= i)
             raise ProgramError(f"node {i} ({n.op}) reads node {n.reach}, which does not come before it")
 
+    def __hash__(self) -> int:
+        return hash(tuple([n.mark for n in self.nodes]))
+
     def __len__(self) -> int:
         return len(self.nodes)
 

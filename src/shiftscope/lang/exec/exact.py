@@ -58,23 +58,31 @@ def execute(
     else:
         world = scenes if isinstance(scenes, ExecutionWorld) else ExecutionWorld(scenes)
     plan = plan_program(program)
-    if plan.straight and references == "strict":
-        return _execute_straight(plan.calls, program.nodes, [], world)
+    scope = None if plan.straight else compute_scope(program, plan)
+    values: list[Any] = []
+    if references == "strict":
+        undefined = _run_calls(plan.calls[: plan.lead], program.nodes[: plan.lead], values, world)
+        if undefined is not None or plan.straight:
+            return Execution(values[-1] if undefined is None else undefined, tuple(values))
     flat = (-1,) * len(program)
-    scope = Scope(flat, flat, flat) if plan.straight else compute_scope(program)
-    return _ProgramRun(plan, program, world, references == "strict", scope).run()
+    run = _ProgramRun(plan, program, world, references == "strict", scope or Scope(flat, flat, flat))
+    return run.run(values)
 
 
-def execute_after(program: Program, start: int, world: ExecutionWorld) -> Execution:
-    """Run the nodes from `start` on, in the world that the action before them leads to."""
-    outcome = [world.objects.everything] * start
-    return _execute_straight(plan_after(program, start), program.nodes[start:], outcome, world)
+def answer_after(program: Program, start: int, world: ExecutionWorld) -> Any:
+    """The answer of the nodes from `start` on, in the world that the action before them leads to."""
+    values: list[Any] = [world.objects.everything] * start
+    undefined = _run_calls(plan_after(program, start), program.nodes[start:], values, world)
+    return values[-1] if undefined is None else undefined
 
 
-def _execute_straight(
+def _run_calls(
     calls: Sequence[StepCall], nodes: tuple[Node, ...], values: list[Any], world: ExecutionWorld
-) -> Execution:
-    """The common case, kept free of everything else: 40,000 programs a second depend on it."""
+) -> Undefined | None:
+    """Add the nodes' values; why there are no more, if so.
+
+    The common case, kept free of everything else: 40,000 programs a second depend on it.
+    """
     append = values.append
     views = (world.objects, world.parts, world)
     try:
@@ -86,8 +94,8 @@ def _execute_straight(
             else:
                 append(exact(views[view], values[left], values[right], *node.params))
     except IllFounded as error:
-        return Execution(Undefined(error.reason, len(values), error.detail), tuple(values))
-    return Execution(values[-1], tuple(values))
+        return Undefined(error.reason, len(values), error.detail)
+    return None
 
 
 NOT_RUN = object()  # the value of a node that a run did not get to
@@ -102,8 +110,10 @@ class _ProgramRun:
         self.values: list[Any] = [NOT_RUN] * len(program.nodes)
         self.errors: list[Undefined] = []
 
-    def run(self) -> Execution:
-        for i in range(len(self.values)):
+    def run(self, known: list[Any]) -> Execution:
+        """Run the nodes after the first ones, whose values are known."""
+        self.values[: len(known)] = known
+        for i in range(len(known), len(self.values)):
             if self.scope.inside[i] != -1:
                 continue
             try:
@@ -127,7 +137,7 @@ class _ProgramRun:
             inputs[step.op.body] = self.run_sub_program(i, inputs[0])
         world = self.worlds[self.scope.before[i]]
         # Only `references="default"` lets an object be missing; a truth about it is False.
-        if self.plan.types[i] == BOOL and any(
+        if self.plan.types[i].name == BOOL.name and any(
             self.plan.types[j] in (OBJECT, PART) and not v for j, v in zip(step.inputs, inputs, strict=True)
         ):
             return False

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from ...errors import UserError, did_you_mean
 from ...lang.check import plan_program
@@ -318,14 +318,14 @@ def _list_text_troubles(text: str, slots: list[str]) -> Iterator[str]:
         yield f"the text {text!r} has no word that is always there, outside slots and square brackets"
 
 
-class NodesByInputs(dict[tuple[int, ...], Node]):
+class NodesByInputs(dict[int | tuple[int, ...], Node]):
     """The nodes of one op with its words, by the nodes that they read; each is made when first asked for."""
 
     def __init__(self, op: str, params: tuple[str, ...]) -> None:
         self.op, self.params = op, params
 
-    def __missing__(self, inputs: tuple[int, ...]) -> Node:
-        made = self[inputs] = node(self.op, inputs, self.params)
+    def __missing__(self, inputs: int | tuple[int, ...]) -> Node:
+        made = self[inputs] = node(self.op, (inputs,) if isinstance(inputs, int) else inputs, self.params)
         return made
 
 
@@ -338,12 +338,12 @@ class TemplateProgramBuilder:
     def __init__(self, template: Template, vocabulary: SlotVocabulary) -> None:
         self.terms = vocabulary.names
         self.relations = vocabulary.schema.relations
-        # For each node of the template the two that it reads, −1 for none, and its pieces: the slot, −1 for none, the
-        # nodes for each code in it, and whether it is the scene.
-        self._plan: list[tuple[int, int, list[tuple[int, Sequence[NodesByInputs], bool]]]] = []
+        # For each node of the template the two that it reads, −1 for none, and its pieces: the slot, −1 for none, and
+        # the nodes for each code in it.
+        self._plan: list[tuple[int, int, list[tuple[int, Sequence[NodesByInputs]]]]] = []
         for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
             left, right = (*n.inputs, -1, -1)[:2]
-            self._plan.append((left, right, [(p.slot, self._list_nodes(p), p.op == "scene") for p in pieces]))
+            self._plan.append((left, right, [(p.slot, self._list_nodes(p)) for p in pieces]))
 
     def __call__(self, values: list[int]) -> Program:
         """The program for these codes, one a slot; a negative one leaves the slot empty."""
@@ -352,41 +352,33 @@ class TemplateProgramBuilder:
     def build(self, values: list[int]) -> tuple[Program, list[int]]:
         """The program, and for each node of the template the last of its own."""
         nodes: list[Node] = []
-        last: list[int] = []
-        for left, right, pieces in self._plan:
-            read: tuple[int, ...] = ()
-            if right >= 0:
-                read = (last[left], last[right])
-            elif left >= 0:
-                read = (last[left],)
-            for slot, ways, _ in pieces:
-                code = values[slot] if slot >= 0 else 0
-                if code >= 0:
-                    nodes.append(ways[code][read])
-                    read = (len(nodes) - 1,)
-            last.append(read[0])
+        last = self._add_nodes(nodes, values)
         return Program(tuple(nodes)), last
 
     def build_after(self, values: list[int], action: tuple[Node, ...]) -> Program:
         """The program asked of the scene after an action, as `join_action` puts the two together."""
         nodes = list(action)
-        outcome = (len(action) - 1,)
+        self._add_nodes(nodes, values, len(action) - 1)
+        return Program(tuple(nodes))
+
+    def _add_nodes(self, nodes: list[Node], values: list[int], outcome: int = -1) -> list[int]:
+        """Add the program's nodes; where there is an `outcome`, that node stands for the scene."""
+        codes = [*values, 0]  # a piece without a slot finds its own at −1
+        at = len(nodes)
         last: list[int] = []
         for left, right, pieces in self._plan:
-            read: tuple[int, ...] = ()
-            if right >= 0:
-                read = (last[left], last[right])
-            elif left >= 0:
-                read = (last[left],)
-            for slot, ways, is_scene in pieces:
-                code = values[slot] if slot >= 0 else 0
-                if is_scene:
-                    read = outcome
-                elif code >= 0:
+            if left < 0 <= outcome:  # only the scene reads nothing
+                last.append(outcome)
+                continue
+            read: Any = (last[left], last[right]) if right >= 0 else last[left] if left >= 0 else ()
+            for slot, ways in pieces:
+                code = codes[slot]
+                if code >= 0:
                     nodes.append(ways[code][read])
-                    read = (len(nodes) - 1,)
-            last.append(read[0])
-        return Program(tuple(nodes))
+                    read = at
+                    at += 1
+            last.append(read)
+        return last
 
     def _list_nodes(self, piece: ProgramPiece) -> Sequence[NodesByInputs]:
         """The nodes of a piece for each code in its slot; of one that has none, the only ones."""

@@ -211,15 +211,16 @@ def _join_words(
     articles: list[int] = []
     head = ""
     for token in tokens:
-        if type(token) is str:
-            words.append(head + token)
-            head = ""
-        elif type(token) is WordingSlot:
-            ways, shift = token.ways[values[token.slot]]
+        if type(token) is WordingSlot:  # most are
+            slot, by_code, _, _ = token
+            ways, shift = by_code[values[slot]]
             if ways:
                 said = ways[(dice >> shift & 255) % len(ways)] if len(ways) > 1 else ways[0]
                 words.append(head + said)
                 head = ""
+        elif type(token) is str:
+            words.append(head + token)
+            head = ""
         elif type(token) is ClosingMark:
             if words and not head:
                 words[-1] += token.text

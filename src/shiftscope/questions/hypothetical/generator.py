@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...answer import Answer
 from ...english.synonyms import Lexicon
 from ...english.word_lists import word_table
-from ...lang.exec.exact import execute_after
+from ...lang.exec.exact import answer_after
 from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Program
 from ..clevr.compiled_templates import EMPTY_SLOT, FIELDS, OPEN_SLOT, CompiledTemplates, compile_templates
@@ -38,7 +38,9 @@ ANSWERS = FIRST_TERM + len(TERMS.names)
 NO_LIMIT = 1 << 60
 EVERY_OTHER, ALL = 1, 2
 ANY_THINGS = re.compile(r"\bany (?:things|objects)\b")
-PREDICATE = re.compile(rf"(?:{'|'.join(LOOKS)})(?= (?:or|and|be|equal)\b|[?;.,])")  # a material with no noun after it
+NO_NOUN = r"(?= (?:or|and|be|equal)\b|[?;.,])"
+# Materials with no noun after them, and the adjectives for them; one pattern each, which starts with what to look for.
+PREDICATES = tuple((re.compile(word + NO_NOUN), looks[0]) for word, looks in LOOKS.items())
 
 
 def number_answer(answer: Answer) -> int:
@@ -177,7 +179,9 @@ class OutcomeQuestioner:
         which = (found.dice >> OPTION_BITS) % count
         text = wording(found.values, found.dice)
         if self.families[found.template].logic:  # balls that are not matte, and never not rubber
-            return PREDICATE.sub(lambda word: LOOKS[word[0]][0], text), which
+            for material, look in PREDICATES:
+                text = material.sub(look, text)
+            return text, which
         if " any " in text:
             text = ANY_THINGS.sub("anything", text)
         if text.count(" ") < MOST_WORDS:
@@ -200,7 +204,7 @@ class OutcomeQuestioner:
             answer = TERMS.names[found.code]
         elif number == NO:
             answer = bool(found.code)
-        exact = execute_after(program, start, after).answer
+        exact = answer_after(program, start, after)
         if type(exact) is not type(answer) or exact != answer:
             where = f"{self.families[found.template].template.location} on scene {after.scenes[0].id}"
             raise AnswerMismatch(f"{where}: search says {answer!r}, execution {exact!r}")

@@ -54,15 +54,8 @@ class Hypothesis:
     lacking: tuple[OutcomeWithout, ...]  # without the action, or with one of two left out, as far as defined
     looks: tuple[list[list[int]], ...]  # of each action: the codes of what it touches, before and after
     told: list[list[int]]  # what the actions' words tell by themselves, see `list_told_rows`
-
-    @property
-    def leaves_place_open(self) -> bool:
-        return any(a.leaves_place_open for a in self.actions)
-
-    @property
-    def by_place(self) -> bool:
-        """Whether some action changes nothing but where things stand."""
-        return any(a.op in ("move", "swap") for a in self.actions)
+    leaves_place_open: bool
+    by_place: bool  # whether some action changes nothing but where things stand
 
 
 class WordedHypothesis(NamedTuple):
@@ -142,6 +135,8 @@ def _build_hypothesis(
         lacking=(OutcomeWithout(before.view.stage, NO_EDITS, False), *lacking),
         looks=tuple([_list_touched_codes(d.action, d.before, d.after) for d in done]),
         told=[row for d in done for row in list_told_rows(d, done[0].action)],
+        leaves_place_open=any(d.action.leaves_place_open for d in done),
+        by_place=any(d.action.op in ("move", "swap") for d in done),
     )
 
 
@@ -158,8 +153,8 @@ def _list_touched_codes(action: HypotheticalAction, before: SceneArrays, after: 
         return [after.codes[after.n - 1].tolist()]
     touched = [ref.mask for ref in (action.subject, action.anchor if action.op == "swap" else None) if ref]
     found = [i for mask in touched for i in mask_members(mask)]
-    looks: list[list[int]] = before.codes[found].tolist()
-    return looks + after.codes[found].tolist() if action.op == "change" else looks
+    looks: list[list[int]] = [before.codes[i].tolist() for i in found]
+    return looks + [after.codes[i].tolist() for i in found] if action.op == "change" else looks
 
 
 def list_told_rows(done: _AppliedAction, first: HypotheticalAction) -> list[list[int]]:

@@ -12,7 +12,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from itertools import combinations, islice
 from typing import Any, NamedTuple, ParamSpec
 
@@ -105,7 +105,8 @@ def generate_examples(
         if cases:
             seeds = [case.dice.draw_bits() for case in cases]
             jobs = [case.job for case in cases]
-            wish = plan.wish if turn < plan.spare else replace(plan.wish, whole=False)
+            last = turn == plan.spare and plan.wish.whole
+            wish = replace(plan.wish, whole=False) if last else plan.wish
             for match in plan.generator.find_matches(layout, looks, told, jobs, seeds, balance, wish):
                 found[match.job].append(match)
         for case, mine in zip(cases, found, strict=True):
@@ -119,9 +120,10 @@ def generate_examples(
     for _, (case, mine) in sorted(best.items()):
         _, worded = known.get(case.entry) or (None, word_hypothesis(before, case.hypothesis, case.dice))
         known[case.entry] = case.hypothesis, worded
+        about = ("action_kind", case.hypothesis.label), PLACED[case.hypothesis.leaves_place_open]
         for match in mine:
             name = f"{scene.id}_{plan.mark}{len(questions)}"
-            questions.append(_build_question(name, match, case.hypothesis, worded, plan.generator, split, image))
+            questions.append(_build_question(name, match, about, worded, plan.generator, split, image))
     return questions
 
 
@@ -188,7 +190,7 @@ def _stack(rows: list[list[int]], width: int) -> Ints:
 def _build_question(
     name: str,
     found: OutcomeMatch,
-    h: Hypothesis,
+    action: Notes,
     worded: WordedHypothesis,
     generator: OutcomeQuestioner,
     split: str,
@@ -198,11 +200,13 @@ def _build_question(
     program = generator.programs[found.template].build_after(found.values, worded.nodes)
     answer = generator.check_answer(found, program, len(worded.nodes), worded.after)
     text, wording = generator.word_question(found)
-    about: list[tuple[str, Any]] = [("action_kind", h.label), PLACED[h.leaves_place_open]]
+    about: list[tuple[str, Any]] = [*action]
     if family.logic:
         about.append(("logic", family.logic))
     about += DEFINED[found.defined], ("wording", wording), ("action_wording", worded.text.wording)
-    about += [(name, n) for name, n in zip(REFUSED, found.refused, strict=True) if n]
+    for note, n in zip(REFUSED, found.refused, strict=True):
+        if n:
+            about.append((note, n))
     about.append((JOINED, join_question(worded.text.clause, text)))
     return Question(
         id=name,
@@ -336,7 +340,7 @@ class _BalancedMaker:
         if number not in self.before:
             self.before[number] = prepare_scene(self.scenes[number])
         self.tried[number] += 1
-        limits = replace(BALANCED_LIMITS, questions=room, per_slot=room, defined=self.defined)
+        limits = _limit_balanced(room, self.defined)
         plan = ExamplePlan(EVERY, self.generator, f"b{self.tried[number]}_", limits)
         self.balance.wanted[:] = wanted
         for question in generate_examples(
@@ -344,11 +348,18 @@ class _BalancedMaker:
         ):
             assert question.program is not None and question.answer is not None
             programs = self.asked[number][KINDS.index(question.note("action_kind"))]
-            if question.program not in programs:
-                programs.add(question.program)
-                self.left[number_answer(question.answer)] -= 1
-                wanted[number_answer(question.answer)] -= 1
+            size = len(programs)
+            programs.add(question.program)
+            if len(programs) > size:
+                answer = number_answer(question.answer)
+                self.left[answer] -= 1
+                wanted[answer] -= 1
                 yield question
+
+
+@cache
+def _limit_balanced(room: int, defined: int) -> SearchLimits:
+    return replace(BALANCED_LIMITS, questions=room, per_slot=room, defined=defined)
 
 
 @pause_garbage_collection
@@ -356,14 +367,15 @@ def generate_two_actions(
     scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
 ) -> Iterator[Question]:
     """15 examples per scene: the pairs take turns, either of a pair may come first."""
-    balance = get_generator().create_balance()
+    generator, limits = get_generator(), replace(TWO_HOP_LIMITS, defined=defined)
+    balance = generator.create_balance()
     for number, scene in enumerate(scenes, first):
         dice = RandomChoices("clevr_hyp", seed, split, "pairs", scene.id)
         kinds = []
         for turn in range(HYPOTHESES):
             pair = dice.shuffle(PAIRS[(HYPOTHESES * number + turn) % len(PAIRS)])
             kinds.append(tuple(dice.pick(MOVES) if kind == "move" else kind for kind in pair))
-        plan = ExamplePlan(tuple(kinds), get_generator(), "a", replace(TWO_HOP_LIMITS, defined=defined), spare=SPARE)
+        plan = ExamplePlan(tuple(kinds), generator, "a", limits, spare=SPARE)
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
 
 
@@ -372,9 +384,9 @@ def generate_two_parts(
     scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
 ) -> Iterator[Question]:
     """15 examples per scene: the actions take turns."""
-    generator = get_generator(two_hop=True)
+    generator, limits = get_generator(two_hop=True), replace(TWO_HOP_LIMITS, defined=defined)
     balance = generator.create_balance()
     for number, scene in enumerate(scenes, first):
         kinds = tuple(EVERY[(HYPOTHESES * number + turn) % len(EVERY)] for turn in range(HYPOTHESES))
-        plan = ExamplePlan(kinds, generator, "q", replace(TWO_HOP_LIMITS, defined=defined), spare=SPARE)
+        plan = ExamplePlan(kinds, generator, "q", limits, spare=SPARE)
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)

@@ -91,8 +91,9 @@ class SceneArrays:
         for o, (look, body) in zip(scene.objects, rows, strict=True):
             if _compute_outline(o.attributes)[0] != tuple(look) or o.position != (body[0], body[1], body[Z]):
                 return False
-        known = ((name, scene.relation(name)) for name in RELATIONS[:-1])
-        return all(self.relation_rows(name) == list(rows or (0,) * self.n) for name, rows in known)
+        stands = self.sets[FIRST_ROW:].reshape(len(RELATIONS), WORD)[:-1, : self.n].tolist()
+        known = [scene.relation(name) for name in RELATIONS[:-1]]
+        return bool(stands == [list(rows or (0,) * self.n) for rows in known])
 
 
 def check_scene(scene: Scene) -> None:
@@ -109,17 +110,17 @@ def build_scene_arrays(scene: Scene, camera: Camera | None = None) -> SceneArray
 
     check_scene(scene)
     n = len(scene.objects)
-    rows, looks = [], []
+    rows: list[float] = []
+    looks: list[int] = []
     for o in scene.objects:
         assert o.position is not None
         x, y, z = o.position
         look, outline, reach = _compute_outline(o.attributes)
-        rows.append((x, y, *outline, *_compute_rotation(o.rotation or 0.0), z, 0.0, reach))
-        looks.append(look)
+        rows += (x, y, *outline, *_compute_rotation(o.rotation or 0.0), z, 0.0, reach)
+        looks += look
     body, codes = np.zeros((MOST, NUMBERS)), np.zeros((MOST, len(ATTRIBUTES)), np.int64)
-    # Shaped, since an action may leave nothing: no row does not tell how wide it would be.
-    body[:n] = np.reshape(rows, (n, NUMBERS))
-    codes[:n] = np.reshape(np.array(looks, np.int64), (n, len(ATTRIBUTES)))
+    body.reshape(-1)[: len(rows)] = rows
+    codes.reshape(-1)[: len(looks)] = looks
     under = np.full(MOST, -1, np.int64)
     for i, row in enumerate(scene.relation("on") or ()):
         under[list(mask_members(row))] = i

@@ -1,6 +1,6 @@
 import pytest
 
-from shiftscope.lang.exec.exact import Undefined, execute, execute_after, format_trace
+from shiftscope.lang.exec.exact import Undefined, answer_after, execute, format_trace
 from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.program import ProgramError, join_action
 from shiftscope.lang.text import parse_program
@@ -206,7 +206,7 @@ AFTER = parse_program("change(filter(scene(), shape=cube), color=blue)")
 def test_a_question_may_be_run_from_the_action_on(question):
     joined = join_action(AFTER.nodes, parse_program(question))
     world = execute(AFTER, THREE_AND_ONE).worlds[-1]
-    assert execute_after(joined, len(AFTER), world).answer == execute(joined, THREE_AND_ONE).answer
+    assert answer_after(joined, len(AFTER), world) == execute(joined, THREE_AND_ONE).answer
 
 
 @pytest.mark.parametrize(
@@ -221,4 +221,4 @@ def test_a_question_may_be_run_from_the_action_on(question):
 def test_a_question_run_from_the_action_on_is_checked_too(question, trouble):
     joined = join_action(AFTER.nodes, parse_program(question))
     with pytest.raises(ProgramError, match=trouble):
-        execute_after(joined, len(AFTER), ExecutionWorld((THREE_AND_ONE,)))
+        answer_after(joined, len(AFTER), ExecutionWorld((THREE_AND_ONE,)))
