@@ -7,7 +7,7 @@ import pytest
 
 from shiftscope.metrics.held_out_matrix import HELD_OUT, HeldOutEntry, HeldOutTest
 from shiftscope.report.held_out_page import render_held_out_markdown
-from shiftscope.run.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
+from shiftscope.run.held_out_study.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
 from shiftscope.suites.covr import study as covr
 
 TINY = (("width", "16"), ("heads", "2"), ("inside", "32"), ("layers", "1"), ("set_layers", "1"))
