@@ -188,7 +188,7 @@ class HeldOutMatrix:
         self.entries = {entry.training: entry for entry in entries if entry.data == test.data}
         self.derived = dict(derived or {})
         others = sum(one.left_out for one in self.derived.values())
-        self.left_out = others + len([e for e in entries if e.data != test.data])
+        self.left_out: int = others + len([e for e in entries if e.data != test.data])
         self._template = test.find_templates()
 
     @classmethod

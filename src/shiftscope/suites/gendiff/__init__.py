@@ -1,4 +1,4 @@
-"""Generalization differences (Zhu et al., 2022): end-to-end and neuro-symbolic models on four generalization tests.
+"""Generalization differences (Zhu et al., 2022): end-to-end and neuro-symbolic models on generalization tests.
 
 The tests themselves are those of `shiftscope test`; here are the study and the paper's figures. For example,
 `shiftscope study gendiff --out study` makes COVR-style questions over rendered images, trains both families of models,
