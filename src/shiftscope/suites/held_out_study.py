@@ -52,6 +52,7 @@ class DerivedTestPlan:
     test: str = ""  # in `run/generalization/`, with `pair_questions`; none: the questions as they are
     data: str = ""  # the kind of data, as `build_spec` takes it; none: the usual ones
     options: tuple[tuple[str, Any], ...] = ()  # of the test
+    limit: int | None = None  # questions of the test split that it is made from, the first; else all
 
 
 class HeldOutStudy:

@@ -4,6 +4,7 @@ Data are made and read once for all trainings; what is seen of an image is compu
 when it is finished; the same call again resumes with the next one.
 """
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +48,7 @@ from .study_data import SPLITS, TEST, StudyData, StudyDataLoader, Tell
 from .study_training import FinishedTraining, StudyTrainer
 from .test_sets import DerivedTestSet, Marks, build_test_set, describe_rows, list_answers, mark_transfer
 
-DATA, MODELS = "data", "models"  # folders of a study
+DATA, MODELS, ANSWERS_FOLDER = "data", "models", "answers"  # folders of a study
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ class _HeldOutRun:
                 try:
                     yield from self._measure(training, names)
                 except TrainingPaused:
-                    self.tell(f"the training of {training.label} was paused; the same command resumes it")
+                    self.tell(f"{training.label} was paused; the same command resumes it")
                     return
 
     def _list_missing(
@@ -251,7 +252,8 @@ class _HeldOutRun:
             return
         ask = self._open(training, finished)
         for name in names:
-            right = self._answer(ask, name)
+            folder = self.spec.out / ANSWERS_FOLDER / training.label / (name or TEST)
+            right = self._answer(ask, name, folder)
             yield self._add(
                 HeldOutEntry(
                     self.spec.suite,
@@ -271,19 +273,22 @@ class _HeldOutRun:
                     name,
                 )
             )
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _open(self, training: HeldOutTraining, finished: FinishedTraining) -> Callable[..., ModelAnswers]:
-        """What answers questions about a split of some data."""
+        """What answers questions about some data; it may keep what it answered so far in a folder."""
         chosen = self.study.find_model(training.model)
         if finished.trained is None:  # a baseline, which learns from answers in no time
             learned = self.main.list_questions(TRAIN)
             setting = ModelSetting(schema=self.main.training_data.schema, train=lambda: iter(learned))
             model = build_model(chosen.model, setting)
-            return lambda questions, source: ask_model(model, chosen.model, questions, source, TEST)
+            return lambda questions, source, folder: ask_model(
+                model, chosen.model, questions, source, TEST, folder=folder
+            )
         trained, stage = finished.trained, self.trainer.find_stage(training.model)
         if ANSWERS in stage.supervision:
 
-            def ask(questions: Sequence[Question], source: StudyData) -> ModelAnswers:
+            def ask(questions: Sequence[Question], source: StudyData, folder: Path) -> ModelAnswers:
                 seen = self.trainer.see(stage, source, TEST)
                 collected = stage.collect(source.list_scenes(TEST), questions)
                 return ask_network(stage, trained, seen, collected, self.device)
@@ -291,18 +296,20 @@ class _HeldOutRun:
             return ask
         setting = ModelSetting(schema=self.main.training_data.schema, options=ModelOptions(device=self.device))
         model = build_model(f"{chosen.model}:{trained.folder}", setting)
-        programs = PROGRAMS in stage.supervision
-        return lambda questions, source: ask_model(model, chosen.model, questions, source, TEST, programs=programs)
+        how: dict[str, Any] = {"deadline": self.trainer.deadline, "programs": PROGRAMS in stage.supervision}
+        return lambda questions, source, folder: ask_model(
+            model, chosen.model, questions, source, TEST, folder=folder, **how
+        )
 
-    def _answer(self, ask: Callable[..., ModelAnswers], test_set: str) -> dict[str, Any]:
+    def _answer(self, ask: Callable[..., ModelAnswers], test_set: str, folder: Path) -> dict[str, Any]:
         """By wording or side, and by what is measured of programs: [row] bits."""
         if test_set:
             derived = self.find_test_set(test_set)
             assert derived is not None
-            return derived.score(ask(derived.questions, derived.source))
+            return derived.score(ask(derived.questions, derived.source, folder))
         found: dict[str, Any] = {}
         for wording, questions in ((PLAIN, self.main.list_questions(TEST)), (PARAPHRASED, self.paraphrased)):
-            answers = ask(questions, self.main)
+            answers = ask(questions, self.main, folder / wording)
             truth = [q.answer for q in questions]
             found |= {name_bits(wording, how): mark_right(said, truth) for how, said in answers.said.items()}
             found |= {name_bits(wording, name): bits for name, bits in answers.flags.items()}

@@ -196,7 +196,7 @@ def build_test_set(plan: DerivedTestPlan, load: Callable[[str], StudyData], fold
     source = load(plan.data)
     if not plan.test:
         shared = list_answers(source) & list_answers(load(""))
-        return DerivedTestSet(plan, source, tuple(source.list_questions(TEST)), (), shared)
-    questions = derive_questions(plan, source.dataset, TEST, folder / plan.name)
+        return DerivedTestSet(plan, source, tuple(source.list_questions(TEST)[: plan.limit]), (), shared)
+    questions = derive_questions(plan, source.dataset, TEST, folder / plan.name, plan.limit)
     pairs: Any = GENERALIZATION_TESTS.load(plan.test).pair_questions(questions)
     return DerivedTestSet(plan, source, questions, tuple(pairs)) if pairs else None
