@@ -62,7 +62,7 @@ def test_a_study_of_generalization_tests_is_made_resumed_and_shown(tmp_path, mon
         "gendiff",
         tmp_path / "study",
         tmp_path / "cells.jsonl",
-        models=("majority", "visualbert", "t5", "composing"),
+        models=("majority", "visualbert", "t5", "composing", "nsvqa"),
         splits=("iid", "tpl_verify_attr", "other", "k_shot"),
         shots=(0, 1),
         settings=PIXELS,

@@ -42,6 +42,7 @@ class StudyModel:
     model: str
     settings: tuple[tuple[str, str], ...] = ()
     takes: tuple[str, ...] = ()  # other settings that it knows, besides the sizes that its stage tells
+    shipped: bool = False  # asked with the weights that come with the package, and not trained here
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,12 +278,14 @@ class _HeldOutRun:
     def _open(self, training: HeldOutTraining, finished: FinishedTraining) -> Callable[..., ModelAnswers]:
         """What answers questions about some data; it may keep what it answered so far in a folder."""
         chosen = self.study.find_model(training.model)
-        if finished.trained is None:  # a baseline, which learns from answers in no time
+        given: dict[str, Any] = {"schema": self.main.training_data.schema, "options": ModelOptions(device=self.device)}
+        if finished.trained is None:  # shipped, or a baseline, which learns from answers in no time
             learned = self.main.list_questions(TRAIN)
-            setting = ModelSetting(schema=self.main.training_data.schema, train=lambda: iter(learned))
-            model = build_model(chosen.model, setting)
+            model = build_model(chosen.model, ModelSetting(**given, train=lambda: iter(learned)))
+            stages = trainable.stages if (trainable := get_traits(chosen.model).trainable) else ()
+            writes = any(PROGRAMS in stage.supervision for stage in stages)
             return lambda questions, source, folder: ask_model(
-                model, chosen.model, questions, source, TEST, folder=folder
+                model, chosen.model, questions, source, TEST, folder=folder, programs=writes
             )
         trained, stage = finished.trained, self.trainer.find_stage(training.model)
         if ANSWERS in stage.supervision:
@@ -294,8 +296,7 @@ class _HeldOutRun:
                 return ask_network(stage, trained, seen, collected, self.device)
 
             return ask
-        setting = ModelSetting(schema=self.main.training_data.schema, options=ModelOptions(device=self.device))
-        model = build_model(f"{chosen.model}:{trained.folder}", setting)
+        model = build_model(f"{chosen.model}:{trained.folder}", ModelSetting(**given))
         how: dict[str, Any] = {"deadline": self.trainer.deadline, "programs": PROGRAMS in stage.supervision}
         return lambda questions, source, folder: ask_model(
             model, chosen.model, questions, source, TEST, folder=folder, **how

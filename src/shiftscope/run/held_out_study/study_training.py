@@ -84,7 +84,10 @@ class StudyTrainer:
 
     def train(self, training: HeldOutTraining) -> FinishedTraining:
         """A UserError where too few questions have what the training is about."""
-        model = self.study.find_model(training.model).model
+        chosen = self.study.find_model(training.model)
+        if chosen.shipped:
+            return FinishedTraining(None, 0)
+        model = chosen.model
         source = self.load(training.kind if training.kind in self.study.data_kinds else "")
         if get_traits(model).trainable is None:
             return FinishedTraining(None, len(source.list_questions(TRAIN)))

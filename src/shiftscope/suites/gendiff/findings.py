@@ -29,6 +29,7 @@ from .study import (
     COMPOSING,
     CONTRAST,
     NEURO_SYMBOLIC,
+    NSVQA,
     OBJECTS,
     OTHER_SPLIT,
     SEEN,
@@ -129,9 +130,9 @@ def _check_contrast(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
     )
     yield _decide(
         "Neuro-symbolic models are robust to another object's name.",
-        f"the drop of the parser that composes is at most {100 * ROBUST:g} points, on questions about one image",
-        {COMPOSING: measure_drop(matrix, HeldOutTraining(COMPOSING, OTHER), OBJECTS, OBJECT_ROW)},
-        lambda drops: drops[COMPOSING][0] <= ROBUST,
+        f"the drop of nsvqa is at most {100 * ROBUST:g} points, on questions about one image",
+        {NSVQA: measure_drop(matrix, HeldOutTraining(NSVQA, OTHER), OBJECTS, OBJECT_ROW)},
+        lambda drops: drops[NSVQA][0] <= ROBUST,
     )
     for model in (VISUALBERT, T5):
         drops = {name_row(*row): _drop(matrix, model, row) for row in SHOT_ROWS}

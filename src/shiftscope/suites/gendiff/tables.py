@@ -33,6 +33,7 @@ from .study import (
     CONTRAST,
     MODELS,
     NEURO_SYMBOLIC,
+    NSVQA,
     OBJECTS,
     OTHER_SPLIT,
     SEEN,
@@ -110,7 +111,7 @@ def find_reported(table: str, row: Sequence[str], model: str, how: str) -> float
 
 def _build_in_domain(matrix: HeldOutMatrix | None) -> FigureTable:
     rows: list[Row] = []
-    for name in (*STUDY.baselines, TEXT_ONLY, *(one for one in MODELS if one != TEXT_ONLY)):
+    for name in (*STUDY.baselines, TEXT_ONLY, *(one for one in MODELS if one not in (TEXT_ONLY, NSVQA))):
         training = HeldOutTraining(name)
         cells: list[FigureCell | str] = [str(len(matrix.list_seeds(training)) or "–") if matrix else "–"]
         programs = bool(MODELS[name].settings) if name in MODELS else False
@@ -158,7 +159,8 @@ def _build_segments(matrix: HeldOutMatrix | None) -> FigureTable:
 
 def _build_objects(matrix: HeldOutMatrix | None) -> FigureTable:
     """Of models trained on the other benchmark, whose questions are about one image."""
-    columns = [(name, "") for name in ("lxmert", *SEEN, "vinvl")] + list(COLUMNS[len(SEEN) :])
+    columns = [(name, "") for name in ("lxmert", *SEEN, "vinvl")]
+    columns += [(name, how) for name in (*NEURO_SYMBOLIC[:-1], NSVQA) for how in ("", GT_EXEC)]
     rows: list[Row] = []
     for change, of in zip(OBJECT_ROWS, (ORIGINAL, VARIANT), strict=True):
         row = name_row("one image", "as asked" if of == ORIGINAL else change)
@@ -178,8 +180,9 @@ def _build_objects(matrix: HeldOutMatrix | None) -> FigureTable:
         "Table 2: another object, questions about one image",
         ("questions", *heads),
         tuple(rows),
-        f"{MEASURED} Trained on Super-CLEVR questions about one image. LXMERT and VinVL are not in this study; on "
-        "GQA's photographs not testable here: `shiftscope test contrast --set objects --model MODEL --data GQA`.",
+        f"{MEASURED} Trained on Super-CLEVR questions about one image; nsvqa as shipped, trained on the same world "
+        "with questions about parts besides. LXMERT and VinVL are not in this study; on GQA's photographs not testable "
+        "here: `shiftscope test contrast --set objects --model MODEL --data GQA`.",
     )
 
 
@@ -296,6 +299,7 @@ def _build_transfer(matrix: HeldOutMatrix | None) -> FigureTable:
                 (T5, MISSING, "missing_objects"),
                 (COMPOSING, "", ""),
                 (COMPOSING, MISSING, ""),
+                (NSVQA, "", ""),
             ):
                 training = HeldOutTraining(model, IID if learned == GQA else OTHER)
                 test_set = "" if tested == GQA else OTHER_SPLIT
@@ -304,7 +308,7 @@ def _build_transfer(matrix: HeldOutMatrix | None) -> FigureTable:
             rows.append((f"{BENCHMARKS[learned]} → {BENCHMARKS[tested]}", kind, *cells))
     return FigureTable(
         "Table 5: transfer to another benchmark",
-        ("learned → tested", "questions", *SEEN, T5, f"{T5}, missing", COMPOSING, f"{COMPOSING}, missing"),
+        ("learned → tested", "questions", *SEEN, T5, f"{T5}, missing", COMPOSING, f"{COMPOSING}, missing", NSVQA),
         tuple(rows),
         "Accuracy (GenExec), and programs that name an object which is not in the scene as seen, %: measured "
         "(reported, of LXMERT and T5 on the benchmarks in brackets). Questions with an answer that both benchmarks "
