@@ -170,3 +170,13 @@ def test_entries_of_other_questions_are_left_out():
     )
     matrix = make_matrix(stray)
     assert matrix.left_out == 1 and T5 not in matrix.find_test_set(CONTRAST).entries
+
+
+@pytest.mark.parametrize(("at_home", "verdict"), [(45, HOLDS), (15, FAILS)])
+def test_a_model_that_learned_nothing_is_not_called_robust(at_home, verdict):
+    entries = []
+    for model in ("bart", "gpt2", "t5"):
+        entries.append(make_entry(HeldOutTraining(model), **{PLAIN: at_home}))
+        entries.append(make_entry(HeldOutTraining(model), SEGMENTS, **{ORIGINAL: at_home, VARIANT: at_home}))
+    second = list(check_findings(make_matrix(*entries)))[1]
+    assert second.says.startswith("Neuro-symbolic models are robust on segment") and second.verdict == verdict
