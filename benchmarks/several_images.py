@@ -1,5 +1,7 @@
 """Models over several images, trained and tested on COVR questions about rendered images of our world.
 
+`--suite covr` is the study of held-out splits, `--suite gendiff` that of generalization tests with neuro-symbolic
+models besides.
 `python -m benchmarks.several_images --out build/covr --results "$OUT" --minutes 8`. Makes the data, trains in the
 study's order (in-domain, then every named split) and keeps each finished entry in RESULTS/cells.jsonl at once; the
 same command again, on the same --out, resumes where it paused. On a fresh machine --known FILE.jsonl names the
@@ -18,20 +20,19 @@ from benchmarks.end_to_end import ProgressLines
 from benchmarks.table import table
 from shiftscope.metrics.held_out_matrix import HeldOutEntry
 from shiftscope.report.held_out_page import find_matrix, format_figure, list_held_out_tables
-from shiftscope.run.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
+from shiftscope.run.held_out_study.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
 from shiftscope.suites.held_out_study import load_held_out_study
 
-SUITE = "covr"
 CELLS = "cells.jsonl"
 THROUGHPUT = 8_000  # questions per second of a training, from cached features
 
 
 def main() -> None:
     given = list_options()
-    study, cells = load_held_out_study(SUITE), given.out / CELLS
+    study, cells = load_held_out_study(given.suite), given.out / CELLS
     began = time.monotonic()
     spec = HeldOutStudySpec(
-        SUITE,
+        given.suite,
         given.out,
         cells,
         given.scale,
@@ -44,7 +45,8 @@ def main() -> None:
         given.device,
         given.workers,
         given.minutes,
-        f"python -m benchmarks.several_images --scale {given.scale}",
+        f"python -m benchmarks.several_images --suite {given.suite} --scale {given.scale}",
+        tuple(given.shots or ()),
     )
 
     def tell(sentence: str) -> None:
@@ -74,7 +76,7 @@ def main() -> None:
             f"{entry.seconds.get('all', 0):,.0f}",
             entry.epoch,
         )
-        for training, entry in sorted(matrix.entries.items())
+        for training, entry in sorted(matrix.list_entries().items())
     ]
     heads = ("training", "test accuracy", "questions learned", f"questions/s (aim {THROUGHPUT:,})", "seconds", "epoch")
     table(f"Measured by now, {time.monotonic() - began:.0f} s in all", heads, shown)
@@ -82,12 +84,14 @@ def main() -> None:
 
 def list_options() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--suite", default="covr", help="covr or gendiff")
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--results", type=Path)
     options.add_argument("--known", type=Path, help="records of earlier pieces, FILE.jsonl or a folder")
     options.add_argument("--scale", default="paper")
     options.add_argument("--model", action="append")
     options.add_argument("--split", action="append", help="iid, easy or a named split; all if not given")
+    options.add_argument("--shots", action="append", type=int, help="K of K-shot trainings; all if not given")
     options.add_argument("--seed", action="append", type=int)
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options.add_argument("--epochs", type=int)

@@ -3,20 +3,22 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from shiftscope.metrics.model_selection import build_selection_results
 from shiftscope.registry import STUDIES
 from shiftscope.report.held_out_page import render_held_out_markdown
 from shiftscope.report.model_study_page import render_model_study
 from shiftscope.report.selection_page import render_selection_markdown
 from shiftscope.report.study_page import render_markdown
-from shiftscope.run.held_out_study import HeldOutStore
+from shiftscope.run.held_out_study.held_out_study import HeldOutStore
 from shiftscope.run.selection_study.selection_study import SelectionStore
 from shiftscope.run.study.entries import RECORD_KINDS, TrainingRecord
 from shiftscope.run.study.entry_store import EntryStore
 from shiftscope.run.study.model_records import ModelRecordStore
 from shiftscope.run.study.model_study import read_results
 from shiftscope.suites.model_study import load_model_study
-from shiftscope.suites.study import load_study
+from shiftscope.suites.study import HELD_OUT, list_studies, load_study
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -54,11 +56,12 @@ def test_the_page_of_a_study_of_models_is_fresh():
         assert record.origin.scale == "paper", "results of trials are not kept here"
 
 
-def test_the_page_of_held_out_splits_is_fresh():
-    page = (RESULTS / "covr.md").read_text("utf-8")
+@pytest.mark.parametrize("suite", list_studies(HELD_OUT))
+def test_the_pages_of_held_out_splits_are_fresh(suite):
+    page = (RESULTS / f"{suite}.md").read_text("utf-8")
     command = re.match(r"<!-- made by `(.*?)`", page)[1]
-    stored = HeldOutStore(RESULTS / "covr").read_records()
-    assert page == render_held_out_markdown("covr", stored), f"run `{command}`"
+    stored = HeldOutStore(RESULTS / suite).read_records()
+    assert page == render_held_out_markdown(suite, stored), f"run `{command}`"
 
 
 def test_the_page_of_model_selection_is_fresh():

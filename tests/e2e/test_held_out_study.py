@@ -1,14 +1,24 @@
-"""A study of COVR's held-out splits from nothing to its tables: resumed, and made of stored entries alone."""
+"""Studies of held-out splits from nothing to their tables: resumed, and made of stored entries alone."""
 
 import json
 from dataclasses import replace
 
 import pytest
 
-from shiftscope.metrics.held_out_matrix import HELD_OUT, HeldOutEntry, HeldOutTest
-from shiftscope.report.held_out_page import render_held_out_markdown
-from shiftscope.run.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
+from shiftscope.metrics.held_out_matrix import (
+    EXACT,
+    GT_EXEC,
+    HELD_OUT,
+    PLAIN,
+    HeldOutEntry,
+    HeldOutTest,
+    HeldOutTraining,
+    name_bits,
+)
+from shiftscope.report.held_out_page import find_matrix, render_held_out_markdown
+from shiftscope.run.held_out_study.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
 from shiftscope.suites.covr import study as covr
+from shiftscope.suites.held_out_study import load_held_out_study
 
 TINY = (("width", "16"), ("heads", "2"), ("inside", "32"), ("layers", "1"), ("set_layers", "1"))
 PIXELS = (("backbone", "scratch"), ("patch", "16"))
@@ -42,3 +52,40 @@ def test_a_study_is_made_resumed_and_shown(tmp_path, monkeypatch):
     assert not list(study_held_out(spec)), "all is there"
     page = render_held_out_markdown("covr", HeldOutStore(spec.cells).read_records())
     assert "a trial run of the pipeline" in page and "| has_count_has_attr | " in page
+
+
+@pytest.mark.full
+def test_a_study_of_generalization_tests_is_made_resumed_and_shown(tmp_path, monkeypatch):
+    scale = replace(covr.SCALES["small"], scenes=60, questions=(180, 45, 60), sources=16, size=(96, 64), epochs=1)
+    monkeypatch.setitem(covr.SCALES, "small", scale)
+    spec = HeldOutStudySpec(
+        "gendiff",
+        tmp_path / "study",
+        tmp_path / "cells.jsonl",
+        models=("majority", "visualbert", "t5", "composing", "nsvqa"),
+        splits=("iid", "tpl_verify_attr", "other", "k_shot"),
+        shots=(0, 1),
+        settings=PIXELS,
+        device="cpu",
+    )
+    told = []
+    records = list(study_held_out(spec, tell=told.append))
+    tests = {r.test_set: r for r in records if isinstance(r, HeldOutTest)}
+    assert {"", "segment_combine", "contrast", "other", "objects"} == set(tests)
+    entries = {(r.training, r.test_set): r for r in records if isinstance(r, HeldOutEntry)}
+    trained = {training for training, _ in entries}
+    assert {t.kind for t in trained} == {"iid", "held_out", "other", "k_shot"}
+    known = entries[HeldOutTraining("t5"), ""].learned
+    shots = [t for t in trained if t.kind == "k_shot"]
+    assert {t.model for t in shots} == {"visualbert", "t5", "composing"}
+    assert {entries[t, "contrast"].learned for t in shots} == {known + 1}  # added to the whole training set
+    assert entries[HeldOutTraining("t5", HELD_OUT, "tpl_verify_attr"), ""].learned < known
+    _, matrix = find_matrix(records, load_held_out_study("gendiff"))
+    exact = matrix.measure_accuracy(HeldOutTraining("composing"), wording=name_bits(PLAIN, EXACT))
+    gt = matrix.measure_accuracy(HeldOutTraining("composing"), wording=name_bits(PLAIN, GT_EXEC))
+    assert gt.value >= exact.value > 0.3  # an exact program is right on the true scenes
+    assert not list(study_held_out(spec)), "all is there"
+    page = render_held_out_markdown("gendiff", HeldOutStore(spec.cells).read_records())
+    assert "a trial run of the pipeline" in page and "## Table 8" in page
+    drawn = {(t.split, t.shots, t.seed) for t in shots if t.model == "t5"}  # this row may lack test questions
+    assert drawn == {("verify_quant: some → none of the", 1, seed) for seed in (0, 1)}

@@ -16,6 +16,7 @@ from ._study_console import (
     CELLS,
     find_records,
     parse_names,
+    parse_numbers,
     parse_seeds,
     print_line,
     print_merged,
@@ -29,7 +30,8 @@ def command(
     context: typer.Context,
     out: Annotated[Path | None, typer.Option(help="Folder of data, weights and entries.")] = None,
     models: Annotated[str, typer.Option(help="Which models, separated by commas; else all, and baselines.")] = "",
-    splits: Annotated[str, typer.Option(help="Named splits, iid, easy, separated by commas; else all.")] = "",
+    splits: Annotated[str, typer.Option(help="Named splits, iid and others, separated by commas; else all.")] = "",
+    shots: Annotated[str, typer.Option(help="K of K-shot trainings, where a study has some: 0,1,5; else all.")] = "",
     scale: Annotated[str, typer.Option(help="small (a trial) or paper (for a GPU).")] = "small",
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas; others than 0 of a few splits.")] = "0",
     settings: Annotated[
@@ -47,7 +49,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
     """Train on all questions and on what named splits leave, test on the same ones; resumes where it stopped."""
-    from ..run.held_out_study import HeldOutStore
+    from ..run.held_out_study.held_out_study import HeldOutStore
     from ..run.study.entry_store import merge_records
 
     suite = str(context.info_name)
@@ -56,7 +58,7 @@ def command(
         print_merged(merge_records(merge, kept, HeldOutStore), kept, as_json)
         return
     if not tables:
-        from ..run.held_out_study import DATA, MODELS, HeldOutStudySpec, study_held_out
+        from ..run.held_out_study.held_out_study import DATA, MODELS, HeldOutStudySpec, study_held_out
 
         spec = HeldOutStudySpec(
             suite,
@@ -73,6 +75,7 @@ def command(
             workers or os.cpu_count() or 1,
             minutes,
             shlex.join(["shiftscope", *sys.argv[1:]]),
+            parse_numbers(shots, "--shots"),
         )
         for record in study_held_out(spec, tell=warn, bar=shard_bar):
             _print_record(record, as_json)
@@ -93,9 +96,9 @@ def _print_record(record: Any, as_json: bool) -> None:
     line: dict[str, Any] = {"kind": record.KIND, "data": record.data[:8]}
     if isinstance(record, HeldOutEntry):
         line |= {"training": record.training.label, "learned": record.learned, "seconds": record.seconds.get("all", 0)}
-        line |= {"questions_per_second": round(record.speed)}
+        line |= {"questions_per_second": round(record.speed), "test_set": record.test_set or "test"}
     else:
-        line |= {"test_questions": record.count}
+        line |= {"test_questions": record.count, "test_set": record.test_set or "test"}
     print_line(line, as_json)
 
 

@@ -20,10 +20,14 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
+    return parse_numbers(text, "--seeds")
+
+
+def parse_numbers(text: str, option: str) -> tuple[int, ...]:
     try:
         return tuple(map(int, parse_names(text)))
     except ValueError:
-        raise UserError(f"--seeds takes whole numbers by commas, as in 0,1,2, not {text!r}") from None
+        raise UserError(f"{option} takes whole numbers by commas, as in 0,1,2, not {text!r}") from None
 
 
 def find_records(cells: Path | None, out: Path | None, page: Path | None, tables: bool) -> Path:

@@ -2,11 +2,13 @@
 
 One record says what the test questions are, and which of them have the property of each split; one per training
 says which of them were answered right. Every figure of a study of held-out splits is made from these alone.
+Derived test sets (variants of the test questions, or another dataset's) have such records of their own.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +28,16 @@ FORMAT = 1
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 IID, IID_SIZE, HELD_OUT, EASY = "iid", "iid_size", "held_out", "easy"  # what a model learned from
+K_SHOT, OTHER = "k_shot", "other"  # all, and `shots` examples of a contrast set besides; another benchmark's questions
 PLAIN, PARAPHRASED = "generated", "paraphrased"  # wordings of the test questions
+VARIANT, ORIGINAL, SAME = "variant", "original", "same"  # of a derived set: right there, on the original, same answer
+DENIED, DENIED_TRUTH = "denied", "denied_truth"  # no or 0 is answered, or is the true answer
+GT_EXEC, EXACT, MISSING = "gt_exec", "exact", "missing_objects"  # of models that write programs
+
+
+def name_bits(of: str, measure: str = "") -> str:
+    """What an entry calls the bits of a wording or side: of answers as asked, or of what is measured of programs."""
+    return f"{of} {measure}" if measure else of
 
 
 def pack_array(array: npt.NDArray[Any]) -> str:
@@ -53,7 +64,10 @@ def unpack_bits(text: str, count: int) -> Bools:
 
 @dataclass(frozen=True, slots=True, order=True)
 class HeldOutTraining(JsonRecord):
-    """What a model learned from: all, as many as a split leaves, or what it leaves; `shots` have the property."""
+    """What a model learned from: all, as many as a split leaves, or what it leaves; `shots` have the property.
+
+    Of K-shot trainings `split` is a row of the contrast set, and `seed` also tells draws of the examples apart.
+    """
 
     model: str
     kind: str = IID
@@ -63,9 +77,10 @@ class HeldOutTraining(JsonRecord):
 
     @property
     def label(self) -> str:
-        shots = f"{self.shots}_shot" if self.kind == HELD_OUT else ""
+        shots = f"{self.shots}_shot" if self.kind in (HELD_OUT, K_SHOT) else ""
         size = f"{self.shots}" if self.kind == IID_SIZE else ""
-        names = (self.model, self.kind if self.kind != HELD_OUT else "", self.split, shots or size)
+        split = re.sub(r"\W+", "_", self.split)
+        names = (self.model, self.kind if self.kind != HELD_OUT else "", split, shots or size)
         return "-".join(filter(None, (*names, f"seed{self.seed}" if self.seed else "")))
 
 
@@ -104,10 +119,11 @@ class HeldOutTest(_StudyRecord):
     images: str  # [image of a question] uint32, one question after the other
     marks: Mapping[str, str]  # named split → [question] bits: has the property
     with_property: Mapping[str, int]  # named split → training questions that have it
+    test_set: str = ""  # a derived one, whose questions `data` identifies too; none: the test split
 
     @property
     def key(self) -> list[Any]:
-        return [self.suite, self.scale, self.data]
+        return [self.suite, self.scale, self.data, *filter(None, (self.test_set,))]
 
     @property
     def count(self) -> int:
@@ -131,7 +147,7 @@ class HeldOutEntry(_StudyRecord):
     data: str
     training: HeldOutTraining
     learned: int  # questions it learned from
-    right: Mapping[str, str]  # wording → [question] bits
+    right: Mapping[str, str]  # wording, or another name of `name_bits` → [question] bits
     val: float | None = None  # of what it was chosen by
     epoch: str = ""  # the best, of how many
     rise: float = 0.0  # of the validation figure over the last quarter of the epochs
@@ -140,10 +156,11 @@ class HeldOutEntry(_StudyRecord):
     device: str = ""
     version: str = ""
     recipe: str = ""
+    test_set: str = ""  # that was answered; none: the test split
 
     @property
     def key(self) -> list[Any]:
-        return [self.suite, self.scale, self.data, self.training.to_json()]
+        return [self.suite, self.scale, self.data, self.training.to_json(), *filter(None, (self.test_set,))]
 
 
 HeldOutRecord = HeldOutTest | HeldOutEntry
@@ -162,23 +179,51 @@ def parse_held_out_record(data: Any) -> HeldOutRecord:
 
 
 class HeldOutMatrix:
-    """The entries on one test, by training."""
+    """The entries on one test, by training; and beside it the matrices of derived test sets."""
 
-    def __init__(self, test: HeldOutTest, entries: Sequence[HeldOutEntry]) -> None:
+    def __init__(
+        self, test: HeldOutTest, entries: Sequence[HeldOutEntry], derived: Mapping[str, HeldOutMatrix] | None = None
+    ) -> None:
         self.test = test
         self.entries = {entry.training: entry for entry in entries if entry.data == test.data}
-        self.left_out = len(entries) - len([e for e in entries if e.data == test.data])
+        self.derived = dict(derived or {})
+        others = sum(one.left_out for one in self.derived.values())
+        self.left_out: int = others + len([e for e in entries if e.data != test.data])
         self._template = test.find_templates()
 
     @classmethod
     def gather(cls, records: Sequence[HeldOutRecord], scale: str) -> Self | None:
         """The records of one scale on the test that most entries are of; None where there is no test."""
-        tests = {r.data: r for r in records if isinstance(r, HeldOutTest) and r.scale == scale}
-        entries = [r for r in records if isinstance(r, HeldOutEntry) and r.scale == scale]
+        found = {name: cls._gather_test_set(records, scale, name) for name in sorted({r.test_set for r in records})}
+        main = found.pop("", None)
+        if main is None:
+            return None
+        return cls(*main, {name: HeldOutMatrix(*one) for name, one in found.items() if one is not None})
+
+    @staticmethod
+    def _gather_test_set(
+        records: Sequence[HeldOutRecord], scale: str, test_set: str
+    ) -> tuple[HeldOutTest, list[HeldOutEntry]] | None:
+        mine = [r for r in records if r.scale == scale and r.test_set == test_set]
+        tests: dict[str, HeldOutTest] = {}
+        for one in mine:
+            if isinstance(one, HeldOutTest):  # studies of the same data mark other properties of the same questions
+                marks = {**tests[one.data].marks, **one.marks} if one.data in tests else one.marks
+                tests[one.data] = replace(one, marks=marks)
+        entries = [r for r in mine if isinstance(r, HeldOutEntry)]
         if not tests:
             return None
         counts = {data: sum(entry.data == data for entry in entries) for data in tests}
-        return cls(tests[max(counts, key=lambda data: (counts[data], data))], entries)
+        return tests[max(counts, key=lambda data: (counts[data], data))], entries
+
+    def find_test_set(self, name: str) -> HeldOutMatrix | None:
+        """The matrix of a derived test set, or of the test split itself; None where nothing is stored of it."""
+        return self.derived.get(name) if name else self
+
+    def list_entries(self) -> dict[HeldOutTraining, HeldOutEntry]:
+        """Every training with one of its entries, whichever test set it is of."""
+        found = {t: e for one in self.derived.values() for t, e in one.entries.items()}
+        return found | self.entries
 
     @cached_property
     def _clusters(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -249,9 +294,12 @@ class HeldOutMatrix:
         split: str = "",
         template: str = "",
         wording: str = PLAIN,
+        than: str = "",
     ) -> PairedTest | None:
+        """The first less the second, paired by question; `than` is the second's wording, where it is another."""
         rows = self.find_rows(split, template)
-        pair = [self.find_hits(one, wording, self.list_seeds(one)) for one in (first, second)]
+        worded = ((first, wording), (second, than or wording))
+        pair = [self.find_hits(one, words, self.list_seeds(one)) for one, words in worded]
         if pair[0] is None or pair[1] is None or not len(rows):
             return None
         return run_paired_test(pair[0][rows], pair[1][rows], self._cluster(rows))

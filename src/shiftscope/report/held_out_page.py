@@ -9,6 +9,7 @@ from .number_format import DASH, format_percent, format_score
 from .table import Table
 
 DIGITS = 1
+MOST_LABELS = 8  # trainings that are named beside their command
 
 
 def find_matrix(
@@ -27,7 +28,7 @@ def list_held_out_tables(study: HeldOutStudy, matrix: HeldOutMatrix | None) -> l
     rows = [(f.says, f.verdict, f.figures or DASH, f.rule) for f in study.check_findings(matrix)]
     found.append(Table("Findings of the paper", ("finding", "verdict", "measured", "rule"), rows))
     found.append(Table("What differs from the paper", ("of", "there", "here"), study.differences))
-    if matrix is not None and matrix.entries:
+    if matrix is not None and matrix.list_entries():
         found.append(_list_trainings(matrix))
     found.append(_list_missing(study, matrix))
     return found
@@ -39,8 +40,8 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
     name, matrix = find_matrix(records, study, scale)
     folder = f"docs/results/{suite}"
     made_by = f"shiftscope study {suite} --tables --cells {folder} --page {folder}.md"
-    done = len(matrix.entries) if matrix else 0
-    planned = study.list_trainings((*study.baselines, *study.models), study.all_splits, (0,))
+    done = len(matrix.list_entries()) if matrix else 0
+    planned = _list_planned(study)
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
         f"# {study.title}, measured",
@@ -88,7 +89,7 @@ def format_figure(score: Score | None) -> str:
 
 def _list_trainings(matrix: HeldOutMatrix) -> Table:
     rows = []
-    for training, entry in sorted(matrix.entries.items()):
+    for training, entry in sorted(matrix.list_entries().items()):
         val = format_percent(entry.val, DIGITS) if entry.val is not None else DASH
         seconds = f"{entry.seconds['all']:,.0f}" if "all" in entry.seconds else DASH
         speed = f"{entry.speed:,.0f}" if entry.speed else DASH
@@ -100,11 +101,25 @@ def _list_trainings(matrix: HeldOutMatrix) -> Table:
     return Table("Trainings", heads, rows, "val is what the epoch was chosen by: without the property held out.")
 
 
+def _list_planned(study: HeldOutStudy) -> list[HeldOutTraining]:
+    return study.list_trainings((*study.baselines, *study.models), study.all_splits, (0,), shots=study.shots)
+
+
+def _is_measured(matrix: HeldOutMatrix | None, training: HeldOutTraining, test_set: str) -> bool:
+    found = None if matrix is None else matrix.find_test_set(test_set)
+    return found is not None and training in found.entries
+
+
+def _list_labels(trainings: Sequence[HeldOutTraining]) -> str:
+    """The first few of many."""
+    more = f" and {len(trainings) - MOST_LABELS} more" if len(trainings) > MOST_LABELS else ""
+    return ", ".join(one.label for one in trainings[:MOST_LABELS]) + more
+
+
 def _list_missing(study: HeldOutStudy, matrix: HeldOutMatrix | None) -> Table:
-    planned = study.list_trainings((*study.baselines, *study.models), study.all_splits, (0,))
     missing: dict[str, list[HeldOutTraining]] = {}
-    for one in planned:
-        if matrix is None or one not in matrix.entries:
+    for one in _list_planned(study):
+        if not all(_is_measured(matrix, one, name) for name in study.list_test_sets(one)):
             missing.setdefault(study.write_command(one), []).append(one)
-    rows = [(", ".join(one.label for one in some), command) for command, some in missing.items()]
+    rows = [(_list_labels(some), command) for command, some in missing.items()]
     return Table("Not measured", ("trainings", "command"), rows or [("none", DASH)])

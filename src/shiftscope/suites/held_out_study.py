@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..errors import UserError, unknown
 from ..metrics.held_out_matrix import EASY, IID, HeldOutMatrix, HeldOutTraining
 from ..registry import STUDIES
 from ..result import Score
@@ -34,21 +35,54 @@ class FigureTable:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class StudyModel:
+    """What stands behind the name of a model in a study's tables: one of the registry, with settings."""
+
+    model: str
+    settings: tuple[tuple[str, str], ...] = ()
+    takes: tuple[str, ...] = ()  # other settings that it knows, besides the sizes that its stage tells
+    shipped: bool = False  # asked with the weights that come with the package, and not trained here
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedTestPlan:
+    """A test set besides the test split: what a generalization test makes of it, or another dataset's test split."""
+
+    name: str
+    test: str = ""  # in `run/generalization/`, with `pair_questions`; none: the questions as they are
+    data: str = ""  # the kind of data, as `build_spec` takes it; none: the usual ones
+    options: tuple[tuple[str, Any], ...] = ()  # of the test
+    limit: int | None = None  # questions of the test split that it is made from, the first; else all
+
+
 class HeldOutStudy:
     """A suite's study of held-out splits; a suite's own fills in the methods."""
 
     suite: str
     title: str
-    models: tuple[str, ...]  # that are trained, in the order of the tables
+    models: tuple[str, ...]  # that are trained, in the order of the tables; the first sees images
     baselines: tuple[str, ...]  # that learn from answers alone, in no time
     splits: tuple[str, ...]  # named splits whose properties are marked
     scales: tuple[str, ...]
     differences: tuple[tuple[str, str, str], ...] = ()  # what differs from the paper: of what, there, and here
+    data_kinds: tuple[str, ...] = (EASY,)  # kinds of training that have data of their own
+    test_sets: tuple[DerivedTestPlan, ...] = ()  # besides the test split
+    shots: tuple[int, ...] = ()  # K of K-shot trainings, if it has any
+    shots_from: str = ""  # the test set whose variants these learn from
 
     @property
     def all_splits(self) -> tuple[str, ...]:
-        """The named splits, and what is in-domain."""
+        """What `--splits` takes: the named splits, and what is in-domain."""
         return IID, EASY, *self.splits
+
+    def find_model(self, name: str) -> StudyModel:
+        """What a model of the tables is; usually one of the registry by the same name."""
+        return StudyModel(name)
+
+    def list_test_sets(self, training: HeldOutTraining) -> tuple[str, ...]:
+        """The test sets that a training is asked; the test split has no name."""
+        return ("",)
 
     def find_scale(self, name: str) -> Any:
         raise NotImplementedError
@@ -58,10 +92,27 @@ class HeldOutStudy:
         raise NotImplementedError
 
     def list_trainings(
-        self, models: Sequence[str], splits: Sequence[str], seeds: Sequence[int]
+        self,
+        models: Sequence[str],
+        splits: Sequence[str],
+        seeds: Sequence[int],
+        *,
+        shots: Sequence[int] = (),
+        scale: Any = None,
     ) -> list[HeldOutTraining]:
-        """What is trained, the most telling first."""
+        """What is trained, the most telling first; without a scale, at the largest."""
         raise NotImplementedError
+
+    def check_choice(self, models: Sequence[str], splits: Sequence[str], seeds: Sequence[int]) -> None:
+        """Refuse models and splits that the study has not."""
+        for name in models:
+            if name not in (*self.baselines, *self.models):
+                raise unknown("model", name, (*self.baselines, *self.models), "this study")
+        for name in splits:
+            if name not in self.all_splits:
+                raise unknown("split", name, self.all_splits, "this study")
+        if not models or not seeds:
+            raise UserError("a study needs at least one model and one seed")
 
     def describe_scale(self, scale: Any) -> str:
         raise NotImplementedError

@@ -7,6 +7,7 @@ A test's file defines
     plan(data, options)            the test sets that a model is asked, or why there are none
     findings(plan, runs, options)  the test's table, from the runs of these test sets
     list_reported()                the paper's figures, where it has some: column names, rows, title
+    pair_questions(questions)      for studies: the pairs of a test set that the table compares, by its rows
 
 The records below are what these functions take and return.
 """
@@ -22,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ...answer import is_same_answer
+from ...answer import Answer, is_same_answer
 from ...errors import unknown
 from ...lang.exec.exact import Undefined, execute
 from ...lang.execution_world import ExecutionWorld
@@ -150,6 +151,21 @@ class GeneralizationRun:
     log: RunLog
     folder: Path
     new: int = 0  # rows that were not there before
+
+
+@dataclass(frozen=True, slots=True)
+class PairedQuestion:
+    """A question, and what is asked instead of it: a variant, or segments whose answers are put together."""
+
+    original: Question
+    asked: tuple[Question, ...]
+    rows: tuple[str, ...]  # of the test's table that it counts in
+    fusion: str = ""  # how the answers of segments are put together
+
+    @property
+    def answer(self) -> Answer | None:
+        """What is right; segments have the original's answer together."""
+        return self.original.answer if self.fusion else self.asked[0].answer
 
 
 TestRuns = Mapping[str, GeneralizationRun]  # by test set

@@ -11,7 +11,7 @@ should make of the original's answer, the variant is dropped, and counted.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -124,6 +124,7 @@ APPLIES = (
     "about one image with an object's name that can be replaced"
 )
 NAME = "contrast"
+ONE_IMAGE = "one image"  # the kind of questions whose objects are replaced
 SETS = ("quantifiers", "objects")
 KEPT_NOTES = ("nodes", "size", "depth", "structure")  # true of the variant as well
 NO_QUANTIFIER = "no quantifier of the table"
@@ -269,8 +270,39 @@ def _list_rows() -> Iterator[tuple[str, str, tuple[str, ...]]]:
         if before != level:
             yield facts.VERIFY_QUANT, f"{before} → {before}", (level,)
         yield facts.VERIFY_QUANT, level, (level,)
-    yield "one image", "as asked", (ANOTHER_OBJECT,)
-    yield "one image", ANOTHER_OBJECT, (ANOTHER_OBJECT,)
+    yield ONE_IMAGE, "as asked", (ANOTHER_OBJECT,)
+    yield ONE_IMAGE, ANOTHER_OBJECT, (ANOTHER_OBJECT,)
+
+
+def pair_questions(questions: Sequence[Question]) -> list[frame.PairedQuestion]:
+    """Every variant with its original; rows of originals count each of them once, with its first variant."""
+    by_id = {q.id: q for q in questions}
+    pairs, counted = [], set()
+    for variant in questions:
+        twin = variant.note("twin")
+        if twin is None:
+            continue
+        original = by_id[str(twin)]
+        level, shape = variant.note("level"), _find_kind(original)
+        rows = []
+        for kind, change, levels in _list_rows():
+            if level not in levels or (kind != ONE_IMAGE and kind != shape):
+                continue
+            name = name_row(kind, change)
+            if change in levels or (name, twin) not in counted:
+                rows.append(name)
+                counted.add((name, twin))
+        pairs.append(frame.PairedQuestion(original, (variant,), tuple(rows)))
+    return pairs
+
+
+def name_row(kind: str, change: str) -> str:
+    return f"{kind}: {change}"
+
+
+def _find_kind(question: Question) -> str:
+    shape = facts.find_shape(question.program)
+    return shape.kind if shape else ""
 
 
 def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: ContrastOptions) -> frame.Findings:
@@ -284,7 +316,7 @@ def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: Cont
         variants = {
             variant: twin
             for variant, twin in twins.items()
-            if levels[variant] in of_levels and (kind == "one image" or kinds.get(twin) == kind)
+            if levels[variant] in of_levels and (kind == ONE_IMAGE or kinds.get(twin) == kind)
         }
         of = (("template", kind), ("change", change))
         if variants and change not in of_levels:
@@ -292,7 +324,7 @@ def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: Cont
                 frame.FindingsRow((*of, ("answer", "")), (frame.measure_originals(records, set(variants.values())),))
             )
         elif variants:
-            flips = kind == "one image" or any(c.alters for c in CHANGES if c.level == change)
+            flips = kind == ONE_IMAGE or any(c.alters for c in CHANGES if c.level == change)
             answer = ("answer", "changed" if flips else "same")
             lines.append(frame.FindingsRow((*of, answer), frame.measure_pairs(records, variants, FIGURES)))
     of_all = (("template", "all"), ("change", "all of a question's variants"), ("answer", ""))

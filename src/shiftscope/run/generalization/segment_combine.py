@@ -37,6 +37,7 @@ SEGMENTS, COMBINED = "segments", "combined"
 PART = "+image"  # what the id of a question about image k ends in
 WHOLE = "+combined"
 EXACTLY_ONE = f"{VERIFY_COUNT_GROUP_BY}, exactly 1"  # the row of questions that the paper does not have
+KINDS = {"sum": COUNT_GROUP_BY, "or": VERIFY_COUNT_GROUP_BY, "one": EXACTLY_ONE}  # fusion → row of the table
 FUSIONS: dict[tuple[str, int | None], str] = {  # of whether there are so many images
     ("at_least", 1): "or",
     ("greater", 0): "or",
@@ -165,8 +166,7 @@ def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: Segm
         writer.add([(a, p) for a, p in rows if (p.question, p.condition) not in writer.done])
         log = writer.finish([a.question for a, _ in rows])
     twins = {f"{q.id}{WHOLE}": q.id for q in questions if _is_whole(q)}
-    kinds = {"sum": COUNT_GROUP_BY, "or": VERIFY_COUNT_GROUP_BY, "one": EXACTLY_ONE}
-    parts = {kind: {k: v for k, v in twins.items() if fusions[v] == fusion} for fusion, kind in kinds.items()}
+    parts = {kind: {k: v for k, v in twins.items() if fusions[v] == fusion} for fusion, kind in KINDS.items()}
     parts = {kind: of for kind, of in parts.items() if of}
     parts |= {"all": twins} if len(parts) > 1 else {}
     lines = (
@@ -174,6 +174,19 @@ def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: Segm
         for name, of in parts.items()
     )
     return frame.Findings(tuple(lines), (folder,))
+
+
+def pair_questions(questions: Sequence[Question]) -> list[frame.PairedQuestion]:
+    """Every question with its segments, by the row of the table that it counts in."""
+    segments: dict[str, list[Question]] = {q.id: [] for q in questions if _is_whole(q)}
+    for question in questions:
+        if not _is_whole(question):
+            segments[str(question.note("part of"))].append(question)
+    pairs = []
+    for question in filter(_is_whole, questions):
+        fusion = find_fusion(find_shape(question.program))
+        pairs.append(frame.PairedQuestion(question, tuple(segments[question.id]), (KINDS[fusion],), fusion))
+    return pairs
 
 
 def _is_whole(question: Question) -> bool:

@@ -120,7 +120,7 @@ def explain_exclusion(question: Question, shared: frozenset[str]) -> str:
     return "" if answer in shared else NOT_SHARED
 
 
-def _is_kind(answer: Answer | None, kind: str) -> bool:
+def is_kind(answer: Answer | None, kind: str) -> bool:
     """Whether a question with this answer is of a kind; one without an answer is of none."""
     return answer is not None and kind == KINDS[spell(answer) not in ("yes", "no")]
 
@@ -139,9 +139,9 @@ class ProgramDiagnostics:
 
     def score(self, kind: str) -> list[Score]:
         """Figures of one kind of question; none of a model that returns no programs."""
-        questions = [q for q in self.questions if _is_kind(q.answer, kind)]
+        questions = [q for q in self.questions if is_kind(q.answer, kind)]
         scores = self._score_unseen_names(questions) + self._score_mismatched_names(questions)
-        rows = [(record, p) for record, p in self._program_rows if _is_kind(record.truth, kind)]
+        rows = [(record, p) for record, p in self._program_rows if is_kind(record.truth, kind)]
         if rows:
             scores += self._score_on_true_scenes(rows, None, "true_scenes", "true_missing")
             scores += self._score_on_true_scenes(rows, self.names, "renamed", "renamed_missing")

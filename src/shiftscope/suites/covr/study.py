@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
+from typing import Any
 
-from ...errors import UserError, unknown
+from ...errors import unknown
 from ...metrics.held_out_matrix import EASY, HELD_OUT, IID, IID_SIZE, PARAPHRASED, PLAIN, HeldOutMatrix, HeldOutTraining
 from ...result import Score
 from ...shift.held_out import COVR_SPLITS, DRAWN_SPLITS, FEW_SHOT, SHOTS, ZERO_SHOT
@@ -105,16 +106,15 @@ class CovrHeldOutStudy(HeldOutStudy):
         )
 
     def list_trainings(
-        self, models: Sequence[str], splits: Sequence[str], seeds: Sequence[int]
+        self,
+        models: Sequence[str],
+        splits: Sequence[str],
+        seeds: Sequence[int],
+        *,
+        shots: Sequence[int] = (),
+        scale: Any = None,
     ) -> list[HeldOutTraining]:
-        for name in models:
-            if name not in (*self.baselines, *self.models):
-                raise unknown("model", name, (*self.baselines, *self.models), "this study")
-        for name in splits:
-            if name not in self.all_splits:
-                raise unknown("split", name, self.all_splits, "this study")
-        if not models or not seeds:
-            raise UserError("a study needs at least one model and one seed")
+        self.check_choice(models, splits, seeds)
         found = [HeldOutTraining(name) for name in self.baselines if name in models and IID in splits]
         seen = [model for model in (VISUALBERT, VILBERT) if model in models]
         found += [

@@ -1,0 +1,102 @@
+"""The data of a study of held-out splits: made unless they are there, then read and drawn once for all trainings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...picture import Picture
+from ...question import Question
+from ...scene import Scene
+from ...store.dataset import Dataset
+from ...suites import load_suite
+from ...train.data import TRAIN, VAL, DatasetTrainingData, gather_split
+from ...train.train import ProgressBar
+from ...trainable import ANSWERS, SplitData, TrainStage
+
+TEST = "test"
+SPLITS = (TRAIN, VAL, TEST)
+ALL_IMAGES = 1_000_000_000
+
+Tell = Callable[[str], None]
+
+
+class QuestionListStage(TrainStage):
+    """Keeps the questions themselves beside what models learn from them."""
+
+    name = "questions"
+    supervision = frozenset((ANSWERS,))
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> list[Question]:
+        return [q for q in questions if q.answer is not None]
+
+
+class SceneListStage(TrainStage):
+    """Keeps the scenes of the images, in their order."""
+
+    name = "scenes"
+    supervision = frozenset((ANSWERS,))
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> list[Scene]:
+        return list(scenes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyData:
+    """The splits of a dataset in memory, each with its questions and scenes, and where it lies."""
+
+    kind: str  # as the study's `build_spec` takes it
+    dataset: Dataset
+    splits: Mapping[str, SplitData]
+    seconds: float
+
+    def list_questions(self, split: str) -> list[Question]:
+        found: list[Question] = self.splits[split].supervision[QuestionListStage.name]
+        return found
+
+    def list_scenes(self, split: str) -> list[Scene]:
+        found: list[Scene] = self.splits[split].supervision[SceneListStage.name]
+        return found
+
+    def find_pictures(self, split: str) -> dict[str, Picture]:
+        """The images of a split by the names of their scenes."""
+        pixels = self.splits[split].pixels
+        names = [scene.id for scene in self.list_scenes(split)]
+        return {name: Picture(block=pixels, row=k, id=f"{self.kind}:{split}:{name}") for k, name in enumerate(names)}
+
+    @property
+    def training_data(self) -> DatasetTrainingData:
+        return DatasetTrainingData(self.dataset, ALL_IMAGES)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyDataLoader:
+    """Where the data of a study lie, and how they are read."""
+
+    folder: Path
+    stage: TrainStage  # whose supervision is gathered: that of models which see images
+    device: str
+    workers: int
+    bar: ProgressBar
+    tell: Tell
+
+    def load(self, spec: Any, kind: str, splits: Sequence[str] = SPLITS) -> StudyData:
+        """The dataset of a suite's spec, made unless it is there."""
+        name = kind or "main"
+        began = time.monotonic()
+        made = load_suite(spec.suite).make(spec, self.folder / name, workers=self.workers, bar=self.bar)
+        counts = ", ".join(f"{split} {made.dataset.count(split)[1]:,}" for split in made.dataset.splits)
+        self.tell(f"{name} data: {counts} questions, made in {time.monotonic() - began:.1f} s")
+        data = DatasetTrainingData(made.dataset, ALL_IMAGES)
+        found = {}
+        for split in splits:
+            with self.bar(f"{split} data") as tell:
+                where: dict[str, Any] = {"device": self.device, "workers": self.workers}
+                stages = (self.stage, QuestionListStage(), SceneListStage())
+                found[split] = gather_split(data, split, stages, **where, tell=tell)
+        seconds = time.monotonic() - began
+        self.tell(f"{name} data: in memory after {seconds:.1f} s")
+        return StudyData(kind, made.dataset, found, seconds)

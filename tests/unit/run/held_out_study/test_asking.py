@@ -1,0 +1,46 @@
+"""Asking a model of a study can be paused: what it answered is kept, and only of the same questions."""
+
+import time
+
+import pytest
+
+from shiftscope.model import Prompt, Response
+from shiftscope.question import Question
+from shiftscope.run.held_out_study.asking import KeptResponses
+from shiftscope.train.loop import TrainingPaused
+
+
+class Echo:
+    """Answers with the last word, two prompts at a time."""
+
+    batch = 2
+
+    def __init__(self):
+        self.asked = 0
+
+    def predict(self, batch):
+        self.asked += len(batch)
+        return [Response(answer=p.question.text.split()[-1], program="p", reason="r") for p in batch]
+
+
+def make_prompts(*words):
+    return [Prompt(Question(f"q{k}", f"say {word}", ("a",))) for k, word in enumerate(words)]
+
+
+def test_what_was_answered_before_the_deadline_is_not_asked_again(tmp_path):
+    model, prompts = Echo(), make_prompts("a", "b", "c", "d", "e")
+    late = KeptResponses(tmp_path / "new" / "kept.json", deadline=time.monotonic() - 1)
+    with pytest.raises(TrainingPaused):
+        late.predict(model, "echo", prompts)
+    assert model.asked == 2  # every call gets on
+    with pytest.raises(TrainingPaused):
+        KeptResponses(late.path, late.deadline).predict(model, "echo", prompts)
+    found = KeptResponses(late.path).predict(model, "echo", prompts)
+    assert [r.answer for r in found] == ["a", "b", "c", "d", "e"] and model.asked == 5
+    assert {(r.program, r.reason) for r in found} == {("p", "r")}
+
+
+def test_answers_to_other_questions_are_not_taken(tmp_path):
+    kept = KeptResponses(tmp_path / "kept.json")
+    kept.predict(Echo(), "echo", make_prompts("a", "b"))
+    assert [r.answer for r in kept.predict(Echo(), "echo", make_prompts("a", "c"))] == ["a", "c"]

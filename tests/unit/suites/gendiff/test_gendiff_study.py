@@ -1,0 +1,182 @@
+"""The study of generalization differences: what it plans, and tables and findings made of stored bits."""
+
+import numpy as np
+import pytest
+
+from shiftscope.errors import UserError
+from shiftscope.metrics.held_out_matrix import (
+    GT_EXEC,
+    K_SHOT,
+    ORIGINAL,
+    PLAIN,
+    SAME,
+    VARIANT,
+    HeldOutEntry,
+    HeldOutMatrix,
+    HeldOutTest,
+    HeldOutTraining,
+    name_bits,
+    pack_array,
+    pack_bits,
+)
+from shiftscope.report.held_out_page import list_held_out_tables
+from shiftscope.run.generalization import contrast, segment_combine
+from shiftscope.suites.gendiff.findings import ALTERED, KEPT, check_findings
+from shiftscope.suites.gendiff.reported import CONTRAST_ROWS, REPORTED, SHOT_ROWS
+from shiftscope.suites.gendiff.study import CONTRAST, MODELS, SEGMENTS, STUDY, name_row
+from shiftscope.suites.gendiff.tables import SEGMENT_KINDS, list_tables, measure_drop, measure_shots
+from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED
+from shiftscope.train.train import find_trainable
+
+COUNT = 60
+VISUALBERT, T5 = HeldOutTraining("visualbert"), HeldOutTraining("t5")
+
+
+def make_test(test_set="", marks=()):
+    named = {name: pack_bits(np.asarray(bits, bool)) for name, bits in dict(marks).items()}
+    return HeldOutTest(
+        "gendiff",
+        "small",
+        f"d{test_set}",
+        {"train": 5, "val": 5, "test": COUNT},
+        ("count",),
+        pack_array(np.zeros(COUNT, np.uint8)),
+        pack_array(np.ones(COUNT, np.uint8)),
+        pack_array(np.arange(COUNT, dtype=np.uint32)),
+        named,
+        {},
+        test_set,
+    )
+
+
+def make_entry(training, test_set="", **right):
+    bits = {name: pack_bits(np.arange(COUNT) < count) for name, count in right.items()}
+    return HeldOutEntry("gendiff", "small", f"d{test_set}", training, 5, bits, test_set=test_set)
+
+
+def make_matrix(*entries):
+    everything = np.ones(COUNT, bool)
+    tests = [
+        make_test(),
+        make_test(SEGMENTS, dict.fromkeys(SEGMENT_KINDS, everything)),
+        make_test(CONTRAST, {name_row(*row): everything for row in CONTRAST_ROWS}),
+    ]
+    return HeldOutMatrix.gather([*tests, *entries], "small")
+
+
+def find_cell(matrix, title, row, head):
+    table = next(one for one in list_tables(matrix) if one.title.startswith(title))
+    found = next(r for r in table.rows if tuple(r[: len(row)]) == row)
+    return found[table.heads.index(head)]
+
+
+def test_reported_rows_are_rows_of_the_tests():
+    rows = {contrast.name_row(kind, change) for kind, change, _ in contrast._list_rows()}
+    assert {name_row(*row) for row in (*CONTRAST_ROWS, *SHOT_ROWS)} <= rows and len(SHOT_ROWS) == 9
+    assert set(SEGMENT_KINDS) <= set(segment_combine.KINDS.values())
+    alters = {(c.kind, c.level): c.alters for c in contrast.CHANGES}
+    assert [row for row in SHOT_ROWS if not alters[row]] == list(KEPT)
+    assert [row for row in SHOT_ROWS if alters[row]] == list(ALTERED)
+
+
+def test_reported_figures_are_the_papers():
+    assert REPORTED.find("segment_combine", "verify_count_group_by", "combined", "visualbert", "") == pytest.approx(
+        0.525
+    )
+    assert REPORTED.find("contrast", "verify_quant", "no → at least one", "gpt2", "gt_exec") == pytest.approx(0.614)
+    assert REPORTED.find("compositional", "tpl_verify_attr", "t5 gt_exec") == pytest.approx(0.344)
+    assert REPORTED.find("k_shot", "verify_count", "at least → less than", 5, "gt_exec") == pytest.approx(0.915)
+    assert REPORTED.find("transfer", "gqa", "vqa", "open", "missing_objects") == pytest.approx(0.802)
+
+
+def test_nine_rows_are_trained_with_five_draws_of_one_example():
+    planned = STUDY.list_trainings(STUDY.models, STUDY.all_splits, (0,), shots=STUDY.shots)
+    assert len(set(planned)) == len(planned) == len({one.label for one in planned})
+    for model in ("visualbert", "t5", "composing"):
+        some = [one for one in planned if one.kind == K_SHOT and one.model == model]
+        assert len([one for one in some if one.shots == 1]) == 9 * 5
+        assert len([one for one in some if one.shots == 5]) == 9
+    assert {one for t in planned for one in STUDY.list_test_sets(t) if one} == {p.name for p in STUDY.test_sets}
+    with pytest.raises(UserError, match="no split 'easy'"):
+        STUDY.list_trainings(STUDY.models, ("easy",), (0,))
+
+
+def test_k_0_is_the_in_domain_training():
+    planned = STUDY.list_trainings(STUDY.models, (K_SHOT,), (0,), shots=(0, 1))
+    assert HeldOutTraining("t5") in planned and HeldOutTraining("gpt2") not in planned
+    assert {one.shots for one in planned if one.kind == K_SHOT} == {1}
+
+
+def test_models_of_the_tables_are_trainable():
+    for name, chosen in MODELS.items():
+        stage = find_trainable(chosen.model).configure(dict(chosen.settings)).stages[0]
+        assert not chosen.settings or dict(chosen.settings)["parser"] == stage.parser, name
+
+
+def test_without_entries_only_what_is_reported_is_shown():
+    for table in list_tables(None):
+        for row in table.rows:
+            assert all(isinstance(cell, str) or cell.measured is None for cell in row)
+    verdicts = {finding.verdict for finding in check_findings(None)}
+    assert verdicts == {NOT_MEASURED, "not testable here"}
+    missing = list_held_out_tables(STUDY, None)[-1]
+    assert any("--splits k_shot --shots 1" in str(row[1]) for row in missing.rows)
+
+
+def test_figures_stand_in_their_row_and_column():
+    kind = SEGMENT_KINDS[0]
+    row = name_row("verify_count", "at least → less than")
+    matrix = make_matrix(
+        make_entry(VISUALBERT, **{PLAIN: 30}),
+        make_entry(VISUALBERT, SEGMENTS, **{ORIGINAL: 45, VARIANT: 15, SAME: 30}),
+        make_entry(T5, CONTRAST, **{VARIANT: 12, name_bits(VARIANT, GT_EXEC): 24, SAME: 6}),
+    )
+    assert find_cell(matrix, "Table 1", (kind, "original query"), "visualbert").measured.value == pytest.approx(0.75)
+    assert find_cell(matrix, "Table 1", (kind, "segment-combine"), "visualbert").measured.value == pytest.approx(0.25)
+    drop = measure_drop(matrix, VISUALBERT, SEGMENTS, kind)
+    assert drop.value == pytest.approx(0.5) and 0.3 < drop.low < 0.5 < drop.high
+    three = ("verify_count", "at least → less than")
+    assert find_cell(matrix, "Table 3", three, "t5").measured.value == pytest.approx(0.2)
+    assert find_cell(matrix, "Table 3", three, "t5 [GT]").measured.value == pytest.approx(0.4)
+    assert find_cell(matrix, "Table 3", three, "t5 [GT]").reported == pytest.approx(0.656)
+    assert find_cell(matrix, "Local", three, "t5").measured.value == pytest.approx(0.1)
+    assert measure_drop(matrix, T5, CONTRAST, row) is None  # the originals are not there
+    assert find_cell(matrix, "Table 3", ("verify_count", "at least → no less than"), "visualbert").measured is None
+
+
+def test_draws_are_averaged_with_their_deviation():
+    row = SHOT_ROWS[0]
+    drawn = [HeldOutTraining("t5", K_SHOT, name_row(*row), 1, seed) for seed in range(3)]
+    entries = [make_entry(t, CONTRAST, **{VARIANT: n}) for t, n in zip(drawn, (0, 30, 60), strict=True)]
+    score, draws = measure_shots(make_matrix(*entries), "t5", row, 1)
+    assert draws == 3 and score.value == pytest.approx(0.5) and score.high - score.value == pytest.approx(0.5)
+    assert measure_shots(make_matrix(*entries), "t5", row, 5) == (None, 0)
+
+
+@pytest.mark.parametrize(("combined", "verdict"), [(15, HOLDS), (45, FAILS)])
+def test_a_finding_is_decided_by_its_rule(combined, verdict):
+    entries = [
+        make_entry(HeldOutTraining(model), SEGMENTS, **{ORIGINAL: 45, VARIANT: combined})
+        for model in ("visualbert", "vilbert")
+    ]
+    first = next(check_findings(make_matrix(*entries)))
+    assert first.says.startswith("End-to-end models fail") and first.verdict == verdict
+    assert next(check_findings(make_matrix(entries[0]))).verdict == NOT_MEASURED
+
+
+def test_entries_of_other_questions_are_left_out():
+    stray = HeldOutEntry(
+        "gendiff", "small", "older", T5, 5, {VARIANT: pack_bits(np.ones(COUNT, bool))}, test_set=CONTRAST
+    )
+    matrix = make_matrix(stray)
+    assert matrix.left_out == 1 and T5 not in matrix.find_test_set(CONTRAST).entries
+
+
+@pytest.mark.parametrize(("at_home", "verdict"), [(45, HOLDS), (15, FAILS)])
+def test_a_model_that_learned_nothing_is_not_called_robust(at_home, verdict):
+    entries = []
+    for model in ("bart", "gpt2", "t5"):
+        entries.append(make_entry(HeldOutTraining(model), **{PLAIN: at_home}))
+        entries.append(make_entry(HeldOutTraining(model), SEGMENTS, **{ORIGINAL: at_home, VARIANT: at_home}))
+    second = list(check_findings(make_matrix(*entries)))[1]
+    assert second.says.startswith("Neuro-symbolic models are robust on segment") and second.verdict == verdict
