@@ -8,7 +8,7 @@ missing, and prints the tables last. The data are made, if need be, with `shifts
 
 `--parsers composing,t5,bart,gpt2`, `--forms original,compositional`, `--splits tpl_verify_attr,…` or `zero_shot`,
 `few_shot`, `iid`, `--wordings generated,paraphrased`, `--shots 0,1,5 --draws 5` for the contrast sets of Table 8
-instead of splits, `--limit N` test questions per cell, `--minutes 9` to end a piece by then.
+instead of splits, `--limit N` test questions per cell, drawn evenly, `--minutes 9` to end a piece by then.
 """
 
 from __future__ import annotations
@@ -152,7 +152,8 @@ def measure_cell(cell: ParserCell, data: CovrPairs, given: Any) -> dict[str, Any
         train, val, test = choose_contrast(cell, data)
     else:
         train, val, test = data.choose(cell.split, cell.seed)
-    test = test[: given.limit] if given.limit else test
+    if given.limit:
+        test = [test[k] for k in sorted(derive("question_parsers", cell.split).permutation(len(test))[: given.limit])]
     parse = train_parser(cell, train, val, data, given)
     learned = time.process_time() - start
     texts = list(dict.fromkeys(q.text for q in test))

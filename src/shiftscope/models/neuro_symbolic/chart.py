@@ -1,10 +1,10 @@
 """A chart parser: the likeliest meaning of a question under an induced grammar.
 
-A question is first parsed as the rules say. Where that fails, words may be skipped, rules may lack a word, and a
-word may stand for another, each at a cost: little for words that the grammar itself shows to be optional or
-exchangeable (rules that are else alike), more for those that are rare and so tell much. Two laws of the language
-add rules: whatever kind of leaf *this or that* was learned of, it may be said of others; and whether two sets are
-alike in something may be asked of one.
+A question is parsed as the rules say, and leniently: words may be skipped, rules may lack a word, and a word may stand
+for another, few of them at first, each at a cost: little for words that the grammar itself shows to be optional or
+exchangeable (rules that are else alike), more for those that are rare and so tell much. Two laws of the language add
+rules: whatever kind of leaf *this or that* was learned of, it may be said of others; and whether two sets are alike in
+something may be asked of one.
 """
 
 import math
@@ -20,7 +20,7 @@ from .patterns import EditCosts, PatternNode, PatternStarts, build_patterns, der
 
 BEST = 3  # readings of the same words as the same category
 WIDTH = 4  # partial readings of a rule from and to the same places
-EDITS = 10  # at most in a question
+EDITS = (2, 5, 10)  # at most in a question; more only where fewer give no program
 UNMET = 0.5  # times that a child below a node is taken to be met, where it was not
 NEW_LEAF = 6.0  # cost of a word that no training question has as a leaf of its own
 
@@ -53,14 +53,15 @@ class ChartParser:
         scored = {rule: math.log(weight / totals[rule.category]) for rule, weight in rules.items()}
         self.costs = EditCosts(rules, frequencies, lexicon)
         self.strict = PatternStarts(build_patterns(scored), self.costs, 0)
-        self.lenient = PatternStarts(build_patterns({**scored, **derive_rules(scored)}), self.costs, EDITS)
+        self.lenient = PatternStarts(build_patterns({**scored, **derive_rules(scored)}), self.costs, EDITS[-1])
         self.endings = _learn_endings(lexicon)
         self.longest = max(map(len, lexicon.entries), default=0)
         self.open = "name" in lexicon.nouns
 
-    def parse(self, words: Words) -> list[Reading]:
-        """Readings of a whole question, the best first; none where nothing fits."""
-        return _Chart(self, words, self.strict, 0).run() or _Chart(self, words, self.lenient, EDITS).run()
+    def build_charts(self, words: Words) -> list["QuestionChart"]:
+        """Charts of one question: as the rules say, then with few edits, then with more."""
+        charts = [QuestionChart(self, words, self.strict, 0)]
+        return charts + [QuestionChart(self, words, self.lenient, most) for most in EDITS]
 
     def list_leaves(self, words: Words) -> list[tuple[int, int, Symbol, float]]:
         """Every phrase that may say a leaf, and the logarithm of how probably."""
@@ -122,7 +123,7 @@ def _learn_endings(lexicon: LearnedLexicon) -> Counter[tuple[str, str]]:
 Partial = tuple[float, int, tuple[Tree, ...]]  # score, edits, the children read so far
 
 
-class _Chart:
+class QuestionChart:
     """One question on the way: from its end to its beginning, all readings that begin at a word."""
 
     def __init__(self, parser: ChartParser, words: Words, starts: PatternStarts, edits: int) -> None:
@@ -135,23 +136,23 @@ class _Chart:
         self.leaves: dict[int, list[tuple[int, Symbol, float]]] = defaultdict(list)
         for i, j, symbol, score in parser.list_leaves(words):
             self.leaves[i].append((j, symbol, score))
-        self.kept: list[dict[int, list[Partial]]] = []  # [end][place in the patterns], of rules that began at one word
-        self.queue: list[list[tuple[PatternNode, Partial]]] = []  # [end] what is to be read on from
+        self.kept: list[dict[tuple[int, bool], list[Partial]]] = []  # [end][place in the patterns], from one word on
+        self.queue: list[list[tuple[PatternNode, Partial, bool]]] = []  # [end] what is to be read on from
 
     def run(self) -> list[Reading]:
+        """Readings of the whole question, the best first."""
         for start in range(self.size - 1, -1, -1):
             self.read_from(start)
         found: list[Reading] = []
-        lost = 0.0
-        for end in range(self.size, max(0, self.size - self.edits - 1), -1):  # words at the end may be skipped
-            many = self.size - end
-            lost += self.drops[end] if many else 0.0
-            readings = self.found[0][end].get(SENTENCE, ()) if self.size else ()
-            found += [
-                Reading(one.score - lost, one.edits + many, one.tree)
-                for one in readings
-                if one.edits + many <= self.edits
-            ]
+        for start in range(min(self.edits + 1, self.size)):  # words at either end may be skipped
+            for end in range(self.size, max(start, self.size - self.edits + start - 1), -1):
+                many = start + self.size - end
+                lost = sum(self.drops[:start]) + sum(self.drops[end:])
+                found += [
+                    Reading(one.score - lost, one.edits + many, one.tree)
+                    for one in self.found[start][end].get(SENTENCE, ())
+                    if one.edits + many <= self.edits
+                ]
         return sorted(found, key=lambda one: (-one.score, repr(one.tree)))
 
     def read_from(self, start: int) -> None:
@@ -160,16 +161,10 @@ class _Chart:
         self.queue = [[] for _ in range(self.size + 1)]
         here = self.found[start]
         for node, cost, many in self.starts.words.get(self.words[start], ()):
-            self.add(node, start + 1, (-cost, many, ()))
+            if many <= self.edits:
+                self.add(node, start + 1, (-cost, many, ()))
         if self.edits:
             self.exchange_first(start)
-        if self.edits and start + 1 < self.size:  # the word is skipped
-            for end in range(start + 2, self.size + 1):
-                for category, readings in self.found[start + 1][end].items():
-                    for one in readings:
-                        if one.edits < self.edits:
-                            skipped = Reading(one.score - self.drops[start], one.edits + 1, one.tree)
-                            _keep(here[end].setdefault(category, []), skipped)
         for j, symbol, score in self.leaves[start]:
             leaf = Reading(score, 0, (LEAF, *symbol))
             _keep(here[j].setdefault(categorize_kind(symbol[0], self.nouns), []), leaf)
@@ -181,7 +176,8 @@ class _Chart:
         for other, places in self.starts.words.items():
             cost = self.costs.exchange(self.words[start], other)
             for node, lacking, many in places if cost is not None else ():
-                self.add(node, start + 1, (-lacking - (cost or 0.0), many + 1, ()))
+                if many < self.edits:
+                    self.add(node, start + 1, (-lacking - (cost or 0.0), many + 1, ()))
 
     def complete(self, start: int, end: int) -> None:
         """Readings from start to end: of rules that are complete there, and of rules that begin with these."""
@@ -189,8 +185,8 @@ class _Chart:
         todo = [(category, one) for category, readings in here.items() for one in readings]
         while todo or queue:
             while queue:
-                node, way = queue.pop()
-                for rule, score in node.ends:
+                node, way, skipped = queue.pop()
+                for rule, score in () if skipped else node.ends:
                     tree = _build_tree(rule, way[2])
                     one = Reading(way[0] + score + self.parser.score_links(tree), way[1], tree)
                     if _keep(here.setdefault(rule.category, []), one):
@@ -213,7 +209,7 @@ class _Chart:
             if node.holes:
                 self.fill_holes(node, at, way)
             if more:
-                self.add(node, at + 1, (score - self.drops[at], edits + 1, children))
+                self.add(node, at + 1, (score - self.drops[at], edits + 1, children), skipped=True)
         for word, following in node.words.items():
             if word[0] == "<":
                 self.repeat_leaf(following, word[1:-1], at, way)
@@ -239,9 +235,12 @@ class _Chart:
             if categorize_kind(symbol[0], self.nouns) == category:
                 self.add(node, end, way)
 
-    def add(self, node: PatternNode, at: int, way: Partial) -> None:
-        """Keep one of the best ways to a place in the patterns, and read on from there."""
-        ways = self.kept[at].setdefault(id(node), [])
+    def add(self, node: PatternNode, at: int, way: Partial, skipped: bool = False) -> None:
+        """Keep one of the best ways to a place in the patterns, and read on from there.
+
+        Where a word was skipped last, the rule cannot end: what follows a rule's words is skipped by the one around it.
+        """
+        ways = self.kept[at].setdefault((id(node), skipped), [])
         if len(ways) >= WIDTH and way[0] <= ways[-1][0]:
             return
         if any(other[2] == way[2] and other[0] >= way[0] for other in ways):
@@ -249,7 +248,7 @@ class _Chart:
         ways.append(way)
         ways.sort(key=lambda one: -one[0])
         del ways[WIDTH:]
-        self.queue[at].append((node, way))
+        self.queue[at].append((node, way, skipped))
 
 
 def _keep(readings: list[Reading], one: Reading) -> bool:

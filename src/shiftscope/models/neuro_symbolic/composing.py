@@ -13,13 +13,14 @@ from ...errors import UserError
 from ...lang.check import check
 from ...lang.program import Program, ProgramError
 from ...schema import Schema
-from .chart import ChartParser
+from .chart import ChartParser, Reading
 from .grammar import GrammarRule, NodeLink, learn_grammar
 from .lexicon import LearnedLexicon, TextMeaning, learn_lexicon, split_words
 from .meaning import read_meaning, write_program
 
 COMPOSING = "composing"
 TRIED = 5  # readings, of which the first is taken that the type checker accepts
+LIKELIER = 3.0  # by how much a reading with edits has to score more than one without
 MOST_PAIRS = 30_000  # different pairs that phrases are counted in; more change nothing
 
 TextProgram = tuple[str, Program]
@@ -95,12 +96,24 @@ class ComposingParser:
         self.chart = ChartParser(weights, config.links, config.lexicon, config.frequencies)
 
     def parse(self, text: str) -> Program | None:
-        """The likeliest program that is well typed."""
-        for reading in self.chart.parse(split_words(text))[:TRIED]:
+        """The likeliest program that is well typed: as the rules say, unless a few edits make a much likelier one."""
+        strict, *lenient = self.chart.build_charts(split_words(text))
+        found = self._choose(strict.run())
+        for chart in lenient:
+            other = self._choose(chart.run())
+            if other is not None and (found is None or other[0] > found[0] + LIKELIER):
+                found = other
+            if found is not None:
+                return found[1]
+        return None
+
+    def _choose(self, readings: Sequence[Reading]) -> tuple[float, Program] | None:
+        """The first program that the type checker accepts, with its score."""
+        for reading in readings[:TRIED]:
             try:
                 program = write_program(reading.tree[1])
                 check(program, self.schema)
             except ProgramError:
                 continue
-            return program
+            return reading.score, program
         return None

@@ -126,18 +126,23 @@ class Forest(NamedTuple):
     weight: float
 
 
+Pattern = tuple[Item, ...]
+RuleHead = tuple[str, str, tuple[str, ...]]  # label, category, and the holes' categories
+
+
 class RuleTable:
-    """Rules by number."""
+    """Rules by number; those of one head are looked up by their pattern alone."""
 
     def __init__(self) -> None:
         self.rules: list[GrammarRule] = []
-        self.numbers: dict[GrammarRule, int] = {}
+        self.numbers: dict[RuleHead, dict[Pattern, int]] = {}
 
-    def number(self, rule: GrammarRule) -> int:
-        found = self.numbers.get(rule)
+    def number(self, head: RuleHead, pattern: Pattern) -> int:
+        known = self.numbers.setdefault(head, {})
+        found = known.get(pattern)
         if found is None:
-            found = self.numbers[rule] = len(self.rules)
-            self.rules.append(rule)
+            found = known[pattern] = len(self.rules)
+            self.rules.append(GrammarRule(*head[:2], pattern, head[2]))
         return found
 
 
@@ -151,7 +156,9 @@ class _ForestBuilder:
     def __init__(self, tokens: tuple[Token, ...], nouns: frozenset[str], table: RuleTable) -> None:
         self.tokens, self.nouns, self.table = tokens, nouns, table
         self.said = tuple(map(_spell, tokens))
-        self.free = [isinstance(token, str) for token in tokens]
+        free, places = [isinstance(token, str) for token in tokens], range(len(tokens) + 1)
+        self.before = [[(i, self.said[i:at]) for i in _extend(free, at, -1, LEFT)] for at in places]
+        self.after = [[(j, self.said[at:j]) for j in _extend(free, at, 1, RIGHT)] for at in places]
         self.nodes: list[ForestNode] = []
         self.spans: list[list[Span]] = []
         self.ways = 0
@@ -165,20 +172,18 @@ class _ForestBuilder:
         if len(tree) == 1:
             raise _NoForest  # nothing tells where it is said
         children = tuple(self.place(child) for child in tree[1:])
-        holes = tuple(categorize(child, self.nouns) for child in tree[1:])
-        category = categorize(tree, self.nouns)
+        head = tree[0], categorize(tree, self.nouns), tuple(categorize(child, self.nouns) for child in tree[1:])
         numbers: dict[Span, int] = {}
         ways: list[tuple[int, int]] = []
         links: list[tuple[int, ...]] = []
         for chosen in product(*(range(len(self.spans[child])) for child in children)):
             spans = [self.spans[child][k] for child, k in zip(children, chosen, strict=True)]
             for span, pattern in self.list_patterns(spans, tree[0] == ROOT):
-                rule = self.table.number(GrammarRule(tree[0], category, pattern, holes))
-                ways.append((rule, numbers.setdefault(span, len(numbers))))
+                ways.append((self.table.number(head, pattern), numbers.setdefault(span, len(numbers))))
                 links.append(chosen)
+            if self.ways + len(ways) > MOST_WAYS:
+                raise _NoForest
         self.ways += len(ways)
-        if self.ways > MOST_WAYS:
-            raise _NoForest
         pairs = np.array(ways, np.int64).reshape(-1, 2).T.copy()
         table = np.array(links, np.int64).reshape(-1, len(children))
         return self.put(ForestNode(children, len(numbers), pairs[0], pairs[1], table), list(numbers))
@@ -188,20 +193,22 @@ class _ForestBuilder:
         self.spans.append(spans)
         return len(self.nodes) - 1
 
-    def list_patterns(self, spans: Sequence[Span], root: bool) -> Iterator[tuple[Span, tuple[Item, ...]]]:
+    def list_patterns(self, spans: Sequence[Span], root: bool) -> Iterator[tuple[Span, Pattern]]:
         """The spans that a node may have around its children's, and what stands there; none where these overlap."""
-        order = sorted(range(len(spans)), key=lambda k: spans[k])
+        order = sorted(range(len(spans)), key=spans.__getitem__)
         if any(spans[a][1] > spans[b][0] for a, b in pairwise(order)):
             return
-        inner: list[Item] = []
         first = at = spans[order[0]][0]
+        inner: Pattern = ()
         for k in order:
-            inner += [*self.said[at : spans[k][0]], k]
+            inner = (*inner, *self.said[at : spans[k][0]], k)
             at = spans[k][1]
-        size = len(self.tokens)
-        for i in (0,) if root else _extend(self.free, first, -1, LEFT):
-            for j in (size,) if root else _extend(self.free, at, 1, RIGHT):
-                yield (i, j), (*self.said[i:first], *inner, *self.said[at:j])
+        size = len(self.said)
+        after = [(size, self.said[at:])] if root else self.after[at]
+        for i, left in [(0, self.said[:first])] if root else self.before[first]:
+            start: Pattern = left + inner
+            for j, right in after:
+                yield (i, j), start + right
 
 
 def build_forest(

@@ -1,14 +1,14 @@
 """What question parsers learn: networks that write a logical form token by token, and the scores of a grammar's rules.
 
-T5, BART and GPT-2 are those of transformers, made from a configuration. Words of questions and tokens of programs are
-one vocabulary, learned from the training pairs. GPT-2 reads the question and goes on with the program; the others
-encode the question first.
+T5, BART and GPT-2 are those of transformers, made from a configuration, ours or a pretrained one's. Words of questions
+and tokens of programs are one vocabulary, learned from the training pairs. GPT-2 reads the question and goes on with
+the program; the others encode the question first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ from .lexicon import split_words
 from .logical_forms import read_tokens
 
 PAD, END, BEGIN, UNKNOWN = range(4)
+MARKS = {"pad": PAD, "eos": END, "bos": BEGIN, "unk": UNKNOWN}  # as transformers calls them
 FIRST = 4  # number of the first word
 IGNORED = -100  # target that teaches nothing
 ENCODERS = ("t5", "bart")
@@ -43,9 +44,11 @@ class SequenceConfig:
     inside: int = 1024
     dropout: float = 0.1
     longest: int = 160  # tokens of a question with its program
+    architecture: Mapping[str, Any] = field(default_factory=dict)  # of a pretrained network, instead of these sizes
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"schema": self.schema.to_json(), "words": list(self.words)}
+        lists = {"schema": self.schema.to_json(), "words": list(self.words), "architecture": dict(self.architecture)}
+        return asdict(self) | lists
 
     def number_words(self) -> dict[str, int]:
         return {word: FIRST + k for k, word in enumerate(self.words)}
@@ -55,64 +58,55 @@ class SequenceConfig:
         return cls(**{**data, "schema": Schema.from_json(data["schema"]), "words": tuple(data["words"])})
 
 
-def build_network(config: SequenceConfig) -> Any:
-    """The network of that architecture, with random weights."""
+def get_network_class(parser: str) -> Any:
     import transformers
 
     hf: Any = transformers
-    size = FIRST + len(config.words)
-    marks = {"pad_token_id": PAD, "eos_token_id": END, "bos_token_id": BEGIN}
-    if config.parser == "t5":
-        return hf.T5ForConditionalGeneration(
-            hf.T5Config(
-                vocab_size=size,
-                d_model=config.width,
-                d_kv=config.width // config.heads,
-                d_ff=config.inside,
-                num_layers=config.layers,
-                num_decoder_layers=config.layers,
-                num_heads=config.heads,
-                dropout_rate=config.dropout,
-                decoder_start_token_id=PAD,
-                **marks,
-            )
-        )
+    classes = hf.T5ForConditionalGeneration, hf.BartForConditionalGeneration, hf.GPT2LMHeadModel
+    return dict(zip(ARCHITECTURES, classes, strict=True))[parser]
+
+
+def build_network(config: SequenceConfig) -> Any:
+    """The network of that architecture, with random weights."""
+    made = get_network_class(config.parser)
+    marks: dict[str, int | None] = {f"{mark}_token_id": number for mark, number in MARKS.items() if mark != "unk"}
+    starts = {"t5": {"decoder_start_token_id": PAD}, "bart": {"decoder_start_token_id": END}}
     if config.parser == "bart":
-        both = {
-            f"{side}_{name}": value
-            for side in ("encoder", "decoder")
-            for name, value in (
-                ("layers", config.layers),
-                ("attention_heads", config.heads),
-                ("ffn_dim", config.inside),
-            )
-        }
-        return hf.BartForConditionalGeneration(
-            hf.BartConfig(
-                vocab_size=size,
-                d_model=config.width,
-                dropout=config.dropout,
-                max_position_embeddings=config.longest,
-                decoder_start_token_id=END,
-                forced_eos_token_id=None,
-                **both,
-                **marks,
-            )
-        )
-    return hf.GPT2LMHeadModel(
-        hf.GPT2Config(
-            vocab_size=size,
-            n_embd=config.width,
-            n_layer=config.layers,
-            n_head=config.heads,
-            n_inner=config.inside,
-            n_positions=config.longest,
-            resid_pdrop=config.dropout,
-            embd_pdrop=config.dropout,
-            attn_pdrop=config.dropout,
-            **marks,
-        )
+        marks["forced_eos_token_id"] = None
+    fields = dict(config.architecture) or _list_sizes(config)
+    return made(
+        made.config_class(**fields, **marks, **starts.get(config.parser, {}), vocab_size=FIRST + len(config.words))
     )
+
+
+def _list_sizes(config: SequenceConfig) -> dict[str, Any]:
+    """Our sizes, as the configuration of each architecture calls them."""
+    if config.parser == "t5":
+        return {
+            "d_model": config.width,
+            "d_kv": config.width // config.heads,
+            "d_ff": config.inside,
+            "num_layers": config.layers,
+            "num_decoder_layers": config.layers,
+            "num_heads": config.heads,
+            "dropout_rate": config.dropout,
+        }
+    if config.parser == "bart":
+        both = {"layers": config.layers, "attention_heads": config.heads, "ffn_dim": config.inside}
+        return {
+            **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in both.items()},
+            "d_model": config.width,
+            "dropout": config.dropout,
+            "max_position_embeddings": config.longest,
+        }
+    return {
+        "n_embd": config.width,
+        "n_layer": config.layers,
+        "n_head": config.heads,
+        "n_inner": config.inside,
+        "n_positions": config.longest,
+        **dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), config.dropout),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +206,10 @@ class RuleScores(nn.Module):
         numbers = {name: k for k, name in enumerate(sorted({rule.category for rule in config.rules}))}
         self.categories = [numbers[rule.category] for rule in config.rules]
         self._parser: tuple[tuple[float, ...], ComposingParser] | None = None
+
+    def begin_from_counts(self) -> None:
+        """Score each rule by how often it was counted, which is where its likelihood is greatest."""
+        self.weights.data = torch.tensor(self.config.counts).log() / SCALE
 
     def forward(self, rules: torch.Tensor) -> torch.Tensor:
         """[use, rule] the score of each rule of the category of a rule that is used."""

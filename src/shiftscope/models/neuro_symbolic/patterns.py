@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .grammar import GrammarRule, Item
@@ -11,10 +11,10 @@ from .meaning import ALT
 
 CHEAP, DEAR = 1.0, 15.0  # costs of an exchangeable or optional word, and of one that says a leaf
 COMMON = 0.3  # share of the questions that have a word which alone says nothing, as the in to the left of
-LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is
+LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is, plus how much it tells of a label
 UNKNOWN_COST = 4.0
 DERIVED_COST = 4.0  # of a rule that a law of the language adds
-LACKING, MOST_LACKING = 3, 9.0  # words that may lack at the beginning of a rule, and what these may cost
+LACKING, MOST_LACKING = 3, 12.0  # words that may lack at the beginning of a rule, and what these may cost
 PREFIX = 4  # letters that two forms of a word share
 
 
@@ -75,10 +75,30 @@ def _drop_second(pattern: tuple[Item, ...]) -> list[tuple[Item, ...]]:
     ]
 
 
+def measure_telling(rules: Mapping[GrammarRule, float]) -> dict[str, float]:
+    """How much each word of the rules tells of a label: how far the labels it is used with diverge from all."""
+    used: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    labels: dict[str, float] = defaultdict(float)
+    for rule, weight in rules.items():
+        for item in rule.pattern:
+            if isinstance(item, str):
+                used[item][rule.label] += weight
+                labels[rule.label] += weight
+    total = sum(labels.values())
+    found = {}
+    for word, counts in used.items():
+        of_word = sum(counts.values())
+        found[word] = sum(n / of_word * math.log(n / of_word * total / labels[label]) for label, n in counts.items())
+    return found
+
+
 class EditCosts:
     """What it costs to skip a word, to do without one, or to take one for another."""
 
-    def __init__(self, rules: Iterable[GrammarRule], frequencies: Mapping[str, float], lexicon: LearnedLexicon) -> None:
+    def __init__(
+        self, rules: Mapping[GrammarRule, float], frequencies: Mapping[str, float], lexicon: LearnedLexicon
+    ) -> None:
+        self.telling = measure_telling(rules)
         self.frequencies = frequencies  # word → share of the training questions that have it
         self.said = {w for phrase in lexicon.entries for w in phrase if len(phrase) == 1 or frequencies[w] < COMMON}
         self.open = "name" in lexicon.nouns  # of graphs of any words, a new word is more likely a name than not
@@ -111,7 +131,7 @@ class EditCosts:
             return CHEAP
         if word not in self.frequencies:
             return UNKNOWN_COST + DEAR * (word.isdecimal() or (self.open and word[0].isalpha()))
-        cost = LEAST + min(4.0, -math.log(self.frequencies[word]))
+        cost = LEAST + min(4.0, -math.log(self.frequencies[word])) + self.telling.get(word, 0.0)
         return cost + DEAR if word in self.said else cost
 
     def exchange(self, word: str, other: str) -> float | None:

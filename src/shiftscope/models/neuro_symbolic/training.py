@@ -1,14 +1,15 @@
 """How question parsers over several images are trained: from the pairs of text and program of the training split.
 
 `--set parser=composing` (the usual one) learns a grammar; `t5`, `bart` and `gpt2` write `--set form=original` or
-`compositional` token by token. The scene parser is that of nsvqa, which looks at one image at a time.
+`compositional` token by token, from nothing or, by `--set pretrained=NAME`, from such a network of transformers. The
+scene parser is that of nsvqa, which looks at one image at a time.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,6 +34,8 @@ PARSER = "question_parser"
 SHIPPED = Path(__file__).parent / "weights"
 PARSERS = (COMPOSING, "t5", "bart", "gpt2")
 SIZES = ("width", "layers", "heads", "inside")
+PRETRAINED = "pretrained"
+SETTINGS = ("parser", "form", PRETRAINED, *SIZES)
 
 
 class PairStage(TrainStage):
@@ -51,11 +54,11 @@ class PairStage(TrainStage):
 
 
 class ComposingStage(PairStage):
-    """Learns rules and phrases, and then how likely each rule is."""
+    """Learns rules and phrases, and then how likely each rule is, beginning from how often it was counted."""
 
     parser = COMPOSING
     check = 200
-    recipe = TrainRecipe(epochs=4, batch=1024, lr=0.02, weight_decay=0.0, warmup=0.1, ema=0.9)
+    recipe = TrainRecipe(epochs=4, batch=1024, lr=1e-3, weight_decay=0.0, warmup=0.1, ema=0.9)
 
     def describe(self, schema: Schema) -> dict[str, Any]:
         return {"config": {"parser": self.parser}, "checked": self.check}
@@ -71,6 +74,9 @@ class ComposingStage(PairStage):
         from .network import RuleScores
 
         return RuleScores(config)
+
+    def load_pretrained(self, module: Any, config: ComposingConfig) -> None:
+        module.begin_from_counts()
 
     def make_examples(self, data: SplitData, config: ComposingConfig, device: str) -> RuleExamples:
         return RuleExamples(data.supervision[self.name], config, device)
@@ -125,11 +131,15 @@ class SequenceStage(PairStage):
     check = 1000
     recipe = TrainRecipe(epochs=30, batch=256, lr=5e-4, weight_decay=0.01, warmup=0.1, ema=0.998, clip=1.0)
 
-    def __init__(self, parser: str, form: str = "compositional", sizes: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, parser: str, form: str = "compositional", sizes: Mapping[str, int] | None = None, pretrained: str = ""
+    ) -> None:
         self.parser, self.form, self.sizes = parser, check_form(form), dict(sizes or {})
+        self.pretrained = pretrained  # a folder or name of transformers
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        return {"config": {"parser": self.parser, "form": self.form, **self.sizes}, "checked": self.check}
+        known = {"config": {"parser": self.parser, "form": self.form, **self.sizes}, "checked": self.check}
+        return known | ({PRETRAINED: self.pretrained} if self.pretrained else {})
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> list[Any]:
         schema = scenes[0].schema if scenes else None
@@ -146,7 +156,14 @@ class SequenceStage(PairStage):
             raise UserError("a question parser cannot be trained without questions that have programs")
         words = {word for text, _, tokens in rows for word in (*split_words(text), *tokens)}
         longest = max(len(split_words(text)) + len(tokens) for text, _, tokens in rows) + 16
-        return SequenceConfig(self.parser, self.form, tuple(sorted(words)), schema, longest=longest, **self.sizes)
+        made = SequenceConfig(self.parser, self.form, tuple(sorted(words)), schema, longest=longest, **self.sizes)
+        if not self.pretrained:
+            return made
+        from .pretrained import check_length, read_architecture
+
+        architecture = read_architecture(self.parser, self.pretrained)
+        check_length(self.parser, architecture, longest)
+        return replace(made, architecture=architecture)
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
         from .network import SequenceConfig
@@ -157,6 +174,12 @@ class SequenceStage(PairStage):
         from .network import SequenceParser
 
         return SequenceParser(config)
+
+    def load_pretrained(self, module: Any, config: Any) -> None:
+        if self.pretrained:
+            from .pretrained import copy_pretrained
+
+            copy_pretrained(module, self.pretrained)
 
     def make_examples(self, data: SplitData, config: Any, device: str) -> SequenceExamples:
         return SequenceExamples(data.supervision[self.name], config, device)
@@ -207,7 +230,7 @@ class TrainedQuestionParser(TrainedFolder):
 
 
 class QuestionParserTraining(Trainable):
-    """`--set parser=t5 --set form=original`; sizes of a network are settings, too."""
+    """`--set parser=t5 --set form=original`; sizes of a network, or a pretrained one, are settings, too."""
 
     stages: tuple[TrainStage, ...] = (ComposingStage(),)
     folder = TrainedQuestionParser
@@ -216,9 +239,9 @@ class QuestionParserTraining(Trainable):
     def configure(self, settings: Mapping[str, str]) -> QuestionParserTraining:
         if not settings:
             return self
-        wrong = next((name for name in settings if name not in ("parser", "form", *SIZES)), None)
+        wrong = next((name for name in settings if name not in SETTINGS), None)
         if wrong is not None:
-            raise unknown("setting", wrong, ("parser", "form", *SIZES))
+            raise unknown("setting", wrong, SETTINGS)
         parser = settings.get("parser", COMPOSING)
         if parser not in PARSERS:
             raise unknown("parser", parser, PARSERS)
@@ -230,7 +253,14 @@ class QuestionParserTraining(Trainable):
                 )
             return made
         sizes = {name: read_size(name, settings[name]) for name in SIZES if name in settings}
-        made.stages = (SequenceStage(parser, settings.get("form", "compositional"), sizes),)
+        pretrained = settings.get(PRETRAINED, "")
+        if pretrained and sizes:
+            raise UserError(f"{PRETRAINED}={pretrained} has sizes of its own; omit {', '.join(sizes)}")
+        if PRETRAINED in settings:
+            from .pretrained import read_architecture
+
+            read_architecture(parser, pretrained)  # refused before any data are read
+        made.stages = (SequenceStage(parser, settings.get("form", "compositional"), sizes, pretrained),)
         return made
 
 

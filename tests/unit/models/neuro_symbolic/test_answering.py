@@ -2,21 +2,18 @@
 
 import pytest
 
-from lazy import lazy
 from shiftscope.errors import UserError
 from shiftscope.lang.text import format_program, parse_program
 from shiftscope.model import ModelName, Prompt, parse_model_name
 from shiftscope.models.neuro_symbolic.answering import UNPARSED, ImageSceneReader, ParserTarget, SeveralImagesModel
 from shiftscope.models.neuro_symbolic.composing import learn_composing
-from shiftscope.models.neuro_symbolic.network import SCALE, RuleScores
+from shiftscope.models.neuro_symbolic.network import RuleScores
 from shiftscope.picture import Picture
 from shiftscope.question import Question
 from shiftscope.scene import Object
 from shiftscope.schemas.superclevr import SCHEMA
 from toy import scene
 from vehicle_pairs import build_pairs
-
-torch = lazy("torch")
 
 
 def vehicle(shape, color, size="large"):
@@ -37,7 +34,7 @@ SCENES = tuple(
 def parser():
     pairs = [(text, parse_program(program).canonicalize()) for text, program in build_pairs()]
     made = RuleScores(learn_composing(pairs, SCHEMA))
-    made.weights.data = torch.tensor(made.config.counts).log() / SCALE  # where training ends
+    made.begin_from_counts()
     return made
 
 

@@ -1,10 +1,14 @@
-"""T5, BART and GPT-2 from a configuration: each learns from a handful of questions, in either logical form."""
+"""T5, BART and GPT-2, new or pretrained: each learns from a handful of questions, in either logical form."""
+
+import json
 
 import pytest
 
 from lazy import lazy
 from shiftscope.errors import UserError
 from shiftscope.lang.text import parse_program
+from shiftscope.models.neuro_symbolic.network import get_network_class
+from shiftscope.models.neuro_symbolic.pretrained import check_length, read_architecture
 from shiftscope.models.neuro_symbolic.training import PARSER, QuestionParserTraining, SequenceStage, find_stage
 from shiftscope.question import Question
 from shiftscope.schemas.superclevr import SCHEMA
@@ -12,7 +16,7 @@ from shiftscope.trainable import SplitData
 from toy import TRAFFIC
 from vehicle_pairs import build_pairs
 
-torch = lazy("torch")
+torch, transformers = lazy("torch"), lazy("transformers")
 
 SIZES = {"width": 64, "layers": 1, "heads": 2, "inside": 64}
 PAIRS = [(text, parse_program(program).canonicalize()) for text, program in list(build_pairs())[:3]]
@@ -40,6 +44,65 @@ def test_a_network_learns_to_write_programs(parser, form):
     assert find_stage(config.to_json()).parser == parser
 
 
+TINY = {
+    "t5": {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 1, "num_heads": 2, "feed_forward_proj": "gated-gelu",
+           "tie_word_embeddings": False},
+    "bart": {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+             "decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24},
+    "gpt2": {"n_embd": 16, "n_layer": 1, "n_head": 2},
+}  # fmt: skip
+PIECES = ["<pad>", "</s>", "<s>", "<unk>", "how", "many", "jet", "red", "choose", "relation", "filter"]
+
+
+def save_pretrained(parser, folder):
+    """A tiny network with random weights, and a tokenizer of a few whole words."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = Tokenizer(models.WordLevel({piece: k for k, piece in enumerate(PIECES)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    marks = {"pad_token": "<pad>", "eos_token": "</s>", "bos_token": "<s>", "unk_token": "<unk>"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=words, **marks).save_pretrained(folder)
+    made = get_network_class(parser)
+    torch.manual_seed(3)
+    network = made(made.config_class(vocab_size=len(PIECES), pad_token_id=0, eos_token_id=1, **TINY[parser]))
+    network.save_pretrained(folder)
+    return network
+
+
+@pytest.mark.parametrize("parser", TINY)
+def test_a_pretrained_network_is_begun_from(parser, tmp_path):
+    given = save_pretrained(parser, tmp_path)
+    stage = QuestionParserTraining().configure({"parser": parser, "pretrained": str(tmp_path)}).stages[0]
+    questions = [Question(str(k), text, ("s",), program, None) for k, (text, program) in enumerate(PAIRS)]
+    data = SplitData(None, (), {PARSER: stage.collect([TRAFFIC], questions)})
+    config = stage.read_config(json.loads(json.dumps(stage.fit_vocabulary(SCHEMA, data).to_json())))
+    module = stage.build(config, {})
+    stage.load_pretrained(module, config)
+    theirs, mine = given.state_dict(), module.network.state_dict()
+    same = [key for key in theirs if mine[key].shape == theirs[key].shape]
+    assert len(same) > 8 and all(torch.equal(mine[key], theirs[key]) for key in same)
+    row, pieces = module.numbers["how"], torch.tensor([PIECES.index("how")])
+    for get in ("get_input_embeddings", "get_output_embeddings"):
+        ours, before = getattr(module.network, get)().weight, getattr(given, get)().weight
+        assert torch.allclose(ours[row], before[pieces].mean(0))
+    batch = stage.make_examples(data, config, "cpu").batch(torch.arange(len(PAIRS)))
+    assert torch.isfinite(stage.loss(module, batch)[0])
+    assert len(module.parse([PAIRS[0][0]])) == 1
+    assert stage.describe(SCHEMA)["pretrained"] == str(tmp_path)
+    twin = find_stage(config.to_json()).build(config, {})  # the folder is not needed again
+    twin.load_state_dict(module.state_dict())
+
+
+def test_a_pretrained_network_of_another_kind_is_refused(tmp_path):
+    save_pretrained("gpt2", tmp_path)
+    with pytest.raises(UserError, match=r"no t5 can be loaded there.*it is a gpt2"):
+        QuestionParserTraining().configure({"parser": "t5", "pretrained": str(tmp_path)})
+    with pytest.raises(UserError, match="sizes of its own; omit width"):
+        QuestionParserTraining().configure({"parser": "gpt2", "pretrained": str(tmp_path), "width": "64"})
+    with pytest.raises(UserError, match="the pretrained gpt2 reads 1,024 tokens, and the questions take up to 2,000"):
+        check_length("gpt2", read_architecture("gpt2", str(tmp_path)), 2000)
+
+
 def test_settings_choose_the_parser():
     stage = QuestionParserTraining().configure({"parser": "gpt2", "form": "original", "width": "64"}).stages[0]
     assert (stage.parser, stage.form, stage.sizes) == ("gpt2", "original", {"width": 64})
@@ -54,6 +117,7 @@ def test_settings_choose_the_parser():
         ({"wide": "3"}, "wide"),
         ({"width": "many", "parser": "t5"}, "width=many"),
         ({"parser": "composing", "form": "original"}, "no other setting"),
+        ({"parser": "t5", "pretrained": "/nowhere"}, "no t5 can be loaded there"),
     ],
 )
 def test_wrong_settings_are_refused(settings, why):
