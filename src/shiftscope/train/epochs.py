@@ -92,10 +92,8 @@ class EpochAnswerer:
             for name, some in self._examples.items():
                 order = self._rows[name]
                 batches = (some.batch(rows) for rows in torch.split(order, ASKED))
-                pairs = [
-                    (found := self.stage.logits(module, batch).argmax(-1), score_answers(found, batch))
-                    for batch in batches
-                ]
+                said = ((batch, self.stage.logits(module, batch).argmax(-1)) for batch in batches)
+                pairs = [(one, score_answers(one, batch)) for batch, one in said]
                 found, scored = (torch.cat(tensors).cpu().numpy() for tensors in zip(*pairs, strict=True))
                 answers[name], right[name] = np.empty_like(found), np.empty_like(scored)
                 answers[name][order.numpy()], right[name][order.numpy()] = found, scored
