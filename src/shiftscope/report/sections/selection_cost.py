@@ -14,7 +14,7 @@ BUDGET = 100_000  # questions learned from per second, on an H200 with features 
 def section(results: SelectionResults) -> Section | None:
     rows = []
     for method in results.study.methods:
-        runs = results.list_runs(method.label, WHOLE)
+        runs = [run for run in results.list_runs(method.label, WHOLE) if run.throughput]
         if runs:
             means = [np.mean([run.seconds[name] for run in runs]) for name in ("training", "answering")]
             speed = max(run.throughput for run in runs)
