@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,17 @@ class EpochAnswers:
     epoch: int
     answers: Mapping[str, npt.NDArray[np.int64]]  # [question] number of the answer that scores most
     right: Mapping[str, npt.NDArray[Any]]  # [question] bool; from 0 to 1 where several annotators answered
+
+
+def copy_module(module: Any) -> Any:
+    """A copy to answer with, whose tensors stay where they are."""
+    from torch import nn
+
+    found = copy.deepcopy(module).requires_grad_(False).eval()
+    for part in found.modules():
+        if isinstance(part, nn.RNNBase):
+            part.flatten_parameters()  # a copy's lie apart, which a GPU does not like
+    return found
 
 
 class EpochAnswerer:
