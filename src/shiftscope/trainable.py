@@ -129,10 +129,9 @@ class TrainStage:
     def option(self) -> str:
         return self.word or self.name
 
-    @property
-    def collected(self) -> tuple[Any, ...]:
-        """Equal for stages whose `collect` gives the same, so that one need not do what another did."""
-        return type(self), self.name
+    def collects_like(self, other: TrainStage) -> bool:
+        """Whether `collect` gives what the other's gave of the same questions, and need not be called again."""
+        return type(self) is type(other) and self.name == other.name
 
     def describe(self, schema: Schema) -> dict[str, Any]:
         """What the weights depend on besides recipe, seed and data."""

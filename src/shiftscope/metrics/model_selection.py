@@ -123,7 +123,7 @@ class SelectionRun:
         return cls(**given | {"right": {name: tuple(counts) for name, counts in data["right"].items()}})
 
 
-def select_epoch(right: Mapping[str, Sequence[int]], sizes: Mapping[str, int], strategy: str) -> int:
+def select_epoch(right: Mapping[str, Sequence[float]], sizes: Mapping[str, int], strategy: str) -> int:
     """The place of the chosen epoch, from 0; of equals the first. OOD sets count alike, whatever their size."""
     if strategy in (IID_VAL, ON_TEST):
         names = [VAL if strategy == IID_VAL else IID]
@@ -136,7 +136,7 @@ def select_epoch(right: Mapping[str, Sequence[int]], sizes: Mapping[str, int], s
     return int(np.argmax(means))
 
 
-def select_priors_epoch(right: Mapping[str, Sequence[int]]) -> int:
+def select_priors_epoch(right: Mapping[str, Sequence[float]]) -> int:
     """By the changing-priors test itself, as VQA-CP figures are chosen."""
     return int(np.argmax(np.array(right[PRIORS_TEST])))
 

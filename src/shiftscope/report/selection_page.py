@@ -8,7 +8,7 @@ from ..registry import REPORTED
 from ..result import Score
 from ..suites import NOTHING_REPORTED, ReportedFigures
 from .markup import tag
-from .number_format import DASH, count_noun, format_count, format_score
+from .number_format import DASH, count_noun, format_count, format_points, format_score
 from .page import Page, write_page
 from .table import Table
 
@@ -27,6 +27,15 @@ def find_reported(results: SelectionResults) -> ReportedFigures:
 def format_figure(score: Score | None) -> str:
     """84.21 ± 0.33, the longer side."""
     return format_score(score, DIGITS, None)
+
+
+def format_gain(gain: Score | None) -> str:
+    """+1.20 (+0.4, +2.0), in points."""
+    if gain is None or gain.value is None:
+        return DASH
+    known = gain.low is not None and gain.high is not None
+    ends = f" ({format_points(gain.low or 0.0, 1)}, {format_points(gain.high or 0.0, 1)})" if known else ""
+    return f"{format_points(gain.value, 2)}{ends}"
 
 
 def format_reported(value: float | None) -> str:

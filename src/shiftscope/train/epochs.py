@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,6 +73,17 @@ class EpochAnswers:
     right: Mapping[str, npt.NDArray[Any]]  # [question] bool; from 0 to 1 where several annotators answered
 
 
+def copy_module(module: Any) -> Any:
+    """A copy to answer with, whose tensors stay where they are."""
+    from torch import nn
+
+    found = copy.deepcopy(module).requires_grad_(False).eval()
+    for part in found.modules():
+        if isinstance(part, nn.RNNBase):
+            part.flatten_parameters()  # a copy's lie apart, which a GPU does not like
+    return found
+
+
 class EpochAnswerer:
     """Answers sets of questions with a stage's module, epoch after epoch; images are encoded once for all epochs."""
 
@@ -92,10 +104,8 @@ class EpochAnswerer:
             for name, some in self._examples.items():
                 order = self._rows[name]
                 batches = (some.batch(rows) for rows in torch.split(order, ASKED))
-                pairs = [
-                    (found := self.stage.logits(module, batch).argmax(-1), score_answers(found, batch))
-                    for batch in batches
-                ]
+                said = ((batch, self.stage.logits(module, batch).argmax(-1)) for batch in batches)
+                pairs = [(one, score_answers(one, batch)) for batch, one in said]
                 found, scored = (torch.cat(tensors).cpu().numpy() for tensors in zip(*pairs, strict=True))
                 answers[name], right[name] = np.empty_like(found), np.empty_like(scored)
                 answers[name][order.numpy()], right[name][order.numpy()] = found, scored

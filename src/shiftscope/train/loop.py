@@ -10,7 +10,6 @@ differs with their number. A checkpoint is the same for any number of them.
 
 from __future__ import annotations
 
-import copy
 import math
 import signal
 import threading
@@ -28,6 +27,7 @@ from ..rng import derive, seed_of
 from ..trainable import Counts, Curriculum, ExampleSet, Losses, ProgressCallback, TrainRecipe
 from .captured_steps import CapturedSteps
 from .checkpoint import TrainState, read_state, write_state
+from .epochs import copy_module
 from .schedule import is_over, scale_rate
 
 if TYPE_CHECKING:
@@ -59,17 +59,6 @@ def compute_shares(counts: Mapping[str, tuple[float, float]]) -> dict[str, float
 
 class TrainingPaused(Exception):
     """The time given is over; all is in a checkpoint, and the same call again resumes."""
-
-
-def copy_module(module: nn.Module) -> nn.Module:
-    """A copy to answer with, whose tensors stay where they are."""
-    from torch import nn
-
-    found = copy.deepcopy(module).requires_grad_(False).eval()
-    for part in found.modules():
-        if isinstance(part, nn.RNNBase):
-            part.flatten_parameters()  # a copy's lie apart, which a GPU does not like
-    return found
 
 
 class WeightAverage:

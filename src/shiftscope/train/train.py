@@ -32,8 +32,8 @@ from ..url_path import refuse_url
 from .accelerator import make_accelerator, name_device
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data, refuse_blind
-from .epochs import finish_epochs, list_epochs, write_epoch
-from .loop import SEEDS, TrainTask, compute_shares, copy_module, count_validation, fit
+from .epochs import copy_module, finish_epochs, list_epochs, write_epoch
+from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
 from .process_group import ProcessGroup
 from .schedule import compute_rise
 

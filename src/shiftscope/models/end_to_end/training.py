@@ -102,9 +102,10 @@ class AnswerStage(TrainStage):
         own |= {"reads": self.reads} if self.reads != BOTH else {}
         return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)} | own
 
-    @property
-    def collected(self) -> tuple[Any, ...]:
-        return type(self).collect, self.takes_actions
+    def collects_like(self, other: TrainStage) -> bool:
+        """Another that takes no actions refuses questions with one, so that there are none to be told."""
+        alike = isinstance(other, AnswerStage) and type(self).collect is type(other).collect
+        return alike and (self.takes_actions == other.takes_actions or not other.takes_actions)
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> AnsweredQuestions:
         told = [tell_action(q) for q in questions] if self.takes_actions else questions

@@ -14,7 +14,7 @@ from ..end_to_end.questions import END, PAD, AnswererConfig
 from ..nsvqa.scene_parser.config import SceneParserConfig
 from ..nsvqa.scene_parser.network import SceneParser
 from ..nsvqa.scene_parser.regions import count_numbers, find_regions
-from ..region_vqa.network import RegionTable, group_regions
+from ..region_vqa.network import AlignedLinear, RegionTable, group_regions
 
 LONGEST = 128  # tokens of an action and a question that are read, the first one included
 CORNERS = 4  # numbers that say where a region lies
@@ -53,9 +53,9 @@ class Lxmert(nn.Module):
         self.part: nn.Module | None = None
         numbers, part_numbers = count_numbers(parser) if parser else (0, 0)
         if parser:
-            self.object = nn.Sequential(nn.Linear(numbers, self.seen), nn.LayerNorm(self.seen))
+            self.object = nn.Sequential(AlignedLinear(numbers, self.seen), nn.LayerNorm(self.seen))
         if parser and parser.schema.part_attributes:
-            self.part = nn.Sequential(nn.Linear(part_numbers, self.seen), nn.LayerNorm(self.seen))
+            self.part = nn.Sequential(AlignedLinear(part_numbers, self.seen), nn.LayerNorm(self.seen))
         width = sizes["width"]
         self.joint_size, self.question_size = 2 * width, width
         self.answer = nn.Sequential(

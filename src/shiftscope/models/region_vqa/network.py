@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ...errors import UserError
 from ..end_to_end.network import AnswerBatch, Answerer, AnswerStates, QuestionEncoder, pick_rows
@@ -26,6 +27,7 @@ from .feature_files import list_images, normalise_id, read_regions
 
 CORNERS = 4  # numbers that say where a region lies
 PLACE = CORNERS + 1  # and whether there is one
+ALIGNED = 8  # numbers: a GPU multiplies matrices faster whose rows are a multiple of it long
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,12 +61,25 @@ def group_regions(regions: Regions, parts: bool) -> RegionTable:
 
     def build_group(features: Tensor, boxes: Tensor, exists: Tensor) -> RegionGroup:
         corners = torch.cat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:]], -1).float() / scale
-        return RegionGroup(features, corners, exists > 0)
+        return RegionGroup(align_rows(features), corners, exists > 0)
 
     groups = [build_group(regions.features, regions.boxes, regions.exists)]
     if parts:
         groups.append(build_group(regions.part_features, regions.part_boxes, regions.part_exists))
     return RegionTable(tuple(groups))
+
+
+def align_rows(table: Tensor) -> Tensor:
+    """On a GPU, rows with so many zeros behind them that their length is a multiple of ALIGNED."""
+    return F.pad(table, (0, -table.shape[-1] % ALIGNED)) if table.is_cuda else table
+
+
+class AlignedLinear(nn.Linear):
+    """A linear map that takes no notice of what `align_rows` put behind its input."""
+
+    def forward(self, given: Tensor) -> Tensor:
+        more = given.shape[-1] - self.in_features
+        return F.linear(given, F.pad(self.weight, (0, more)) if more else self.weight, self.bias)
 
 
 _tables: Any = None  # of the scene parser's regions, by their images: models trained in turn share them
@@ -130,7 +145,7 @@ class RegionProjection(nn.Module):
             config = SceneParserConfig.from_json(features["scene_parser"])
             self.parser = SceneParser(config).requires_grad_(False)
         numbers = list_feature_sizes(features)
-        self.looks = nn.ModuleList(nn.Sequential(nn.Linear(n, width), nn.LayerNorm(width)) for n in numbers)
+        self.looks = nn.ModuleList(nn.Sequential(AlignedLinear(n, width), nn.LayerNorm(width)) for n in numbers)
 
     def train(self, mode: bool = True) -> RegionProjection:
         """The scene parser keeps its statistics."""
@@ -186,7 +201,7 @@ class RegionAnswerer(Answerer):
         return encoded
 
     def see(self, batch: AnswerBatch) -> tuple[Tensor, Tensor]:
-        """[question, region, visual + 5], and which regions there are; one that is nothing where there are none."""
+        """[question, region, visual + 5, aligned], and which regions there are; one that is nothing where none are."""
         given: Any = batch.images
         if given is None:
             seen = torch.zeros(len(batch), 1, self.seen, device=batch.words.device)
@@ -195,7 +210,7 @@ class RegionAnswerer(Answerer):
         else:
             seen = pick_rows(self.encode_images(given) if given.dtype == torch.uint8 else given, batch.rows)
         there = seen[..., -1] > 0
-        return seen, there | ~there.any(1, keepdim=True)  # attention needs something to attend to
+        return align_rows(seen), there | ~there.any(1, keepdim=True)  # attention needs something to attend to
 
     def read_states(self, batch: AnswerBatch) -> AnswerStates:
         seen, there = self.see(batch)
@@ -215,7 +230,7 @@ class Perceptron(nn.Sequential):
     """A linear map and a ReLU, dropout before it."""
 
     def __init__(self, inside: int, outside: int, dropout: float = 0.0) -> None:
-        super().__init__(nn.Dropout(dropout), nn.Linear(inside, outside), nn.ReLU())
+        super().__init__(nn.Dropout(dropout), AlignedLinear(inside, outside), nn.ReLU())
 
 
 class AnswerClassifier(nn.Module):

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from ..end_to_end.network import AnswerBatch
 from ..end_to_end.questions import AnswererConfig
-from ..region_vqa.network import AnswerClassifier, Perceptron, RegionAnswerer
+from ..region_vqa.network import AlignedLinear, AnswerClassifier, Perceptron, RegionAnswerer
 
 
 class BlockFusion(nn.Module):
@@ -15,7 +15,7 @@ class BlockFusion(nn.Module):
     def __init__(self, first: int, second: int, width: int, chunks: int, rank: int) -> None:
         super().__init__()
         self.chunks, self.rank, size = chunks, rank, width // chunks
-        self.first, self.second = nn.Linear(first, chunks * size), nn.Linear(second, chunks * size)
+        self.first, self.second = nn.Linear(first, chunks * size), AlignedLinear(second, chunks * size)
         self.factors = nn.ParameterList(
             nn.Parameter(torch.empty(chunks, size, rank * size).uniform_(-1, 1) / size**0.5) for _ in range(2)
         )

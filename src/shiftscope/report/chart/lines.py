@@ -146,8 +146,9 @@ class RankedPlace:
 
 
 def draw_ranked(label: str, places: Sequence[RankedPlace], *, height: float = 260) -> Html:
-    """Accuracies over places in the order of a value, whose bars stand behind; as wide as the names need."""
-    step = max(88.0, *(CHAR * max(len(p.name), len(p.below)) + 14 for p in places))
+    """Accuracies over places in the order of a value, whose bars stand behind; as wide as names and marks need."""
+    needs = (max(CHAR * max(len(p.name), len(p.below)), RANKED_APART * len(p.scores)) + 14 for p in places)
+    step = max(88.0, *needs)
     width = LEFT + RANKED_RIGHT + step * len(places)
     ends = [e for p in places for _, _, s in p.scores for e in (s.value, s.high) if e is not None]
     y = Axis(0, min(round_up(max([*ends, *(p.value for p in places)])), 1.0), height - BOTTOM, RANKED_TOP)

@@ -4,8 +4,9 @@ from typing import Any
 
 from ...metrics.model_selection import OOD_TEST, SelectionResults, tail_of
 from ...shortcuts.concepts import SHORTCUTS
+from ..chart.frame import draw_legend_mark
 from ..chart.lines import RankedPlace, draw_ranked
-from ..markup import tag
+from ..markup import render_legend, tag
 from ..number_format import DASH
 from ..page import Section
 from ..selection_page import MARK, format_figure
@@ -31,5 +32,7 @@ def section(results: SelectionResults) -> Section | None:
     parts: list[Any] = [table]
     if len(places) > 1:
         label = "OOD accuracy of all models by shortcut, the most imbalanced first"
-        parts.insert(0, tag("figure", draw_ranked(label, places), class_="wide ranked"))
+        marks = {series: name for place in places for name, series, _ in place.scores}
+        legend = render_legend([draw_legend_mark(k), " ", name] for k, name in sorted(marks.items()))
+        parts = [legend, tag("figure", draw_ranked(label, places), class_="wide ranked"), table]
     return Section("Imbalance against OOD accuracy", parts, "The most imbalanced shortcut first.")

@@ -2,9 +2,9 @@
 
 from ...metrics.model_selection import IID, WHOLE, SelectionResults, tail_of
 from ...shortcuts.concepts import SHORTCUTS
-from ..number_format import DASH, count_noun, format_count, format_points
+from ..number_format import DASH, count_noun, format_count
 from ..page import Section
-from ..selection_page import format_figure
+from ..selection_page import format_figure, format_gain
 from ..table import Table
 
 PLACES = {"selection_study": 70}
@@ -23,13 +23,7 @@ def section(results: SelectionResults) -> Section | None:
         rows.append((method.label, seeds, *map(format_figure, [*scores, *ends])))
         if found and method.backbone:
             sets = [found.find_gain(method.label, method.backbone, name) for name in (*map(tail_of, there), IID)]
-            listed = [
-                DASH
-                if one is None or one.value is None or one.low is None or one.high is None
-                else f"{format_points(one.value, 2)} ({format_points(one.low, 1)}, {format_points(one.high, 1)})"
-                for one in sets
-            ]
-            gains.append((f"{method.label} − {method.backbone}", *listed))
+            gains.append((f"{method.label} − {method.backbone}", *map(format_gain, sets)))
     note = study.notes.get("language", "")
     if found and found.world:
         sizes = found.world.sizes

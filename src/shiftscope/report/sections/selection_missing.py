@@ -1,6 +1,6 @@
 """What of a study of model selection is not measured, and the command that would measure it."""
 
-from ...metrics.model_selection import PRIORS, PROPORTION, WHOLE, SelectionResults
+from ...metrics.model_selection import LANGUAGE, PRIORS, PROPORTION, WHOLE, SelectionResults
 from ..number_format import count_noun
 from ..page import Section
 from ..table import Table
@@ -26,6 +26,20 @@ def section(results: SelectionResults) -> Section | None:
             f'shiftscope study {study.suite} --scale {size} --methods "{method}" --parts {part} --out DIR',
         )
         for (method, part), what in missing.items()
+    ]
+    done = results.language.runs if results.language else {}
+    language: dict[str, list[str]] = {}
+    for job in study.plan_language((), study.seeds) if study.language_methods else ():
+        if (job.method, job.seed, job.training) not in done:
+            language.setdefault(job.method, []).append(f"seed {job.seed}")
+    rows += [
+        (
+            method,
+            LANGUAGE,
+            ", ".join(what),
+            f'shiftscope study {study.suite} --audit AUDIT --methods "{method}" --out DIR',
+        )
+        for method, what in language.items()
     ]
     table = Table("Not measured", ("method", "part", "missing", "command"), rows)
     return Section("Not measured", [table]) if rows else None

@@ -29,7 +29,7 @@ class AuditedQuestions:
 
     folder: Path
     _read: dict[str, Any] = field(default_factory=dict)
-    _collected: dict[tuple[str, Any], Any] = field(default_factory=dict)
+    _collected: dict[str, list[tuple[TrainStage, Any]]] = field(default_factory=dict)  # by split
 
     @property
     def source(self) -> str:
@@ -98,11 +98,15 @@ class AuditedQuestions:
         return TrainValData(self.gather(TRAIN, stages), self.gather(VAL, stages), time.monotonic() - start)
 
     def gather(self, split: str, stages: Sequence[TrainStage]) -> SplitData:
-        for stage in stages:
-            key = split, stage.collected
-            if key not in self._collected:
-                self._collected[key] = stage.collect(*self._read_split(split))
-        return SplitData(None, (), {stage.name: self._collected[split, stage.collected] for stage in stages})
+        return SplitData(None, (), {stage.name: self._collect(split, stage) for stage in stages})
+
+    def _collect(self, split: str, stage: TrainStage) -> Any:
+        known = self._collected.setdefault(split, [])
+        alike = [one for other, one in known if stage.collects_like(other)]
+        if not alike:
+            alike = [stage.collect(*self._read_split(split))]
+            known.append((stage, alike[0]))
+        return alike[0]
 
     def check_order(self, stage: str, data: SplitData, split: str) -> None:
         """Refuse to score answers to questions in another order than the sets'."""

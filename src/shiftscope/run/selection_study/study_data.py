@@ -33,7 +33,7 @@ from ...shortcuts.audit import TRAIN, AuditSettings, ShortcutAudit, audit_shortc
 from ...store.audit_samples import read_stored_questions
 from ...store.dataset import Dataset, data_id
 from ...store.question_part import QuestionPart
-from ...store.shard import read_images, read_questions
+from ...store.shard import read_questions, read_shard_scenes
 from ...train.data import DatasetTrainingData, TrainValData, gather_split
 from ...trainable import IMAGES, SplitData, TrainStage
 
@@ -49,7 +49,7 @@ class SelectionData:
     workers: int
     _held: dict[str, SplitData] = field(default_factory=dict)  # by split
     _asked: dict[str, tuple[list[Scene], list[Question]]] = field(default_factory=dict)
-    _collected: dict[tuple[str, Any], Any] = field(default_factory=dict)  # by split and what stages collect
+    _collected: dict[str, list[tuple[TrainStage, Any]]] = field(default_factory=dict)  # by split, what stages collect
     _checked: list[Any] = field(default_factory=list)  # what was found to be in the order of the sets
     _cached: dict[str, Any] = field(default_factory=dict)
 
@@ -168,22 +168,22 @@ class SelectionData:
         if held is None or (seen and held.pixels is None):
             data = DatasetTrainingData(self.dataset, self.dataset.count(TRAIN)[0])
             held = self._held[split] = gather_split(data, split, stages, device=self.device, workers=self.workers)
-            self._collected |= {(split, stage.collected): held.supervision[stage.name] for stage in stages}
+            self._collected.setdefault(split, []).extend((stage, held.supervision[stage.name]) for stage in stages)
         supervision = {stage.name: self._collect(split, stage, ids) for stage in stages}
         return SplitData(held.pixels if seen else None, held.scenes, supervision)
 
     def _collect(self, split: str, stage: TrainStage, ids: frozenset[str] | None) -> Any:
         """What a stage learns from; stages that collect alike share it, of all questions of a split."""
-        key = split, stage.collected
-        if ids is None and key in self._collected:
-            return self._collected[key]
+        known = self._collected.setdefault(split, [])
+        if ids is None and (alike := [one for other, one in known if stage.collects_like(other)]):
+            return alike[0]
         if split not in self._asked:
             self._asked[split] = self._read_scenes(split), list(self._iter_questions(split))
         scenes, questions = self._asked[split]
         if ids is not None:
             return stage.collect(scenes, [q for q in questions if q.id in ids])
-        found = self._collected[key] = stage.collect(scenes, questions)
-        return found
+        known.append((stage, stage.collect(scenes, questions)))
+        return known[-1][1]
 
     def check_order(self, stage: str, data: SplitData, split: str) -> None:
         """Refuse to score answers to questions in another order than the sets'."""
@@ -200,7 +200,7 @@ class SelectionData:
 
     def _read_scenes(self, split: str) -> list[Scene]:
         files = (shard.images for shard in self.dataset.shards(split) if shard.images)
-        return [image.scene for file in files for image in read_images(self.dataset.folder / file.path)]
+        return [scene for file in files for scene in read_shard_scenes(self.dataset.folder / file.path)]
 
     def _iter_questions(self, split: str) -> Iterator[Question]:
         for shard in self.dataset.shards(split):

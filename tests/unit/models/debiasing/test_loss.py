@@ -99,3 +99,28 @@ def test_irrelevant_pairs_count_what_the_true_answer_is_given():
     assert float(losses.compute_answer_confidence(scores, targets, all_of_them)) == pytest.approx(average(by_hand))
     second = torch.tensor([False, True, True])
     assert float(losses.compute_answer_confidence(scores, targets, second)) == pytest.approx(by_hand[1])
+
+
+SHARES = [[0.75, 0.25, 0.0], [0.0, 0.4, 0.6], [0.0, 0.0, 0.0]]  # nobody's answer to the last is in the vocabulary
+
+
+def test_soft_targets_weigh_each_answer_by_its_share():
+    logs = [[math.log(p) for p in soften(scores)] for scores in SCORES[:2]]
+    by_hand = [-sum(s * log for s, log in zip(*pair, strict=True)) for pair in zip(SHARES, logs, strict=False)]
+    scores, prior, shares = as_tensors(SCORES, PRIOR, SHARES)
+    assert float(losses.compute_cross_entropy(scores, shares)) == pytest.approx(average(by_hand))
+    sure = [sum(s * p for s, p in zip(one, soften(q), strict=True)) for one, q in zip(SHARES[:2], PRIOR, strict=False)]
+    weighed = [(1 - alpha) ** 5 * loss for alpha, loss in zip(sure, by_hand, strict=True)]
+    assert float(losses.weigh_by_prior(scores, prior, shares, 5.0)) == pytest.approx(average(weighed))
+
+
+def test_a_share_of_one_is_a_hard_target():
+    scores, prior, bias, factors, targets = as_tensors(SCORES, PRIOR, BIAS, FACTORS, TARGETS)
+    hard = torch.zeros(3, 3)
+    hard[0, 0] = hard[1, 2] = 1.0
+    for one, other in (
+        (losses.compute_cross_entropy(scores, hard), losses.compute_cross_entropy(scores, targets)),
+        (losses.weigh_by_prior(scores, prior, hard, 2.0), losses.weigh_by_prior(scores, prior, targets, 2.0)),
+        (losses.compute_bias_entropy(bias, factors, hard), losses.compute_bias_entropy(bias, factors, targets)),
+    ):
+        assert float(one) == pytest.approx(float(other))

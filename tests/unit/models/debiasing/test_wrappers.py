@@ -1,5 +1,7 @@
 """Debiasing around whole networks: it reduces to its backbone where it should, and one name composes the two."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -174,3 +176,17 @@ def test_answer_frequencies_are_counted_by_question_type():
     assert counts["is"].tolist() == [4, 2, 0, 0]
     assert counts["how many"].tolist() == [0, 0, 0, 2]
     assert np.sum(config.count_answers_by_type(found)) == 4
+
+
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_rows_that_are_aligned_for_a_gpu_change_no_score(backbone, monkeypatch):
+    from shiftscope.models.region_vqa import network
+
+    stage, module = build(backbone)
+    module.eval()
+    batch = make_batch()
+    wanted = stage.logits(module, batch)
+    monkeypatch.setattr(network, "align_rows", lambda table: torch.nn.functional.pad(table, (0, 3)))
+    groups = tuple(replace(group, features=network.align_rows(group.features)) for group in batch.images.groups)
+    found = stage.logits(module, replace(batch, images=network.RegionTable(groups)))
+    torch.testing.assert_close(found, wanted)
