@@ -97,8 +97,9 @@ def count_right_answers(found: torch.Tensor, batch: Any) -> Counts:
 
 def score_answers(found: torch.Tensor, batch: Any) -> torch.Tensor:
     """[question] whether an answer is the `targets`; where several annotators answered, how many of them agree."""
-    agreement = getattr(batch, "agreement", None)
-    return found == batch.targets if agreement is None else agreement.gather(1, found[:, None])[:, 0]
+    agreement: torch.Tensor | None = getattr(batch, "agreement", None)
+    right: torch.Tensor = found == batch.targets if agreement is None else agreement.gather(1, found[:, None])[:, 0]
+    return right
 
 
 @dataclass(frozen=True, slots=True, eq=False)
