@@ -57,8 +57,8 @@ class LearnedMixin(Objective):
 
         states, head = read(batch), getattr(module, HEAD)
         bias, factor = head.smooth(batch.bias), head(states.joint)
-        answer = compute_cross_entropy(mix_in_bias(states.scores, bias, factor), batch.truth)
-        entropy = compute_bias_entropy(bias, factor, batch.truth)
+        answer = compute_cross_entropy(mix_in_bias(states.scores, bias, factor), batch.taught)
+        entropy = compute_bias_entropy(bias, factor, batch.taught)
         return answer + self.settings["penalty"] * entropy, {"answer": answer, "entropy": entropy}
 
 

@@ -32,8 +32,8 @@ class PriorFeedback(Objective):
 
         states = read(batch)
         prior = getattr(module, HEAD)(states.question)
-        answer = weigh_by_prior(states.scores, prior, batch.truth, self.settings["gamma"])
-        question = compute_cross_entropy(prior, batch.truth)
+        answer = weigh_by_prior(states.scores, prior, batch.taught, self.settings["gamma"])
+        question = compute_cross_entropy(prior, batch.taught)
         return answer + question, {"answer": answer, "question": question}
 
 

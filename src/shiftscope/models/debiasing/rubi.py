@@ -32,8 +32,8 @@ class QuestionMask(Objective):
 
         states, head = read(batch), getattr(module, HEAD)
         mask = head(states.question)
-        answer = compute_cross_entropy(mask_scores(states.scores, mask), batch.truth)
-        question = compute_cross_entropy(head.answer(mask), batch.truth)
+        answer = compute_cross_entropy(mask_scores(states.scores, mask), batch.taught)
+        question = compute_cross_entropy(head.answer(mask), batch.taught)
         return answer + self.settings["question"] * question, {"answer": answer, "question": question}
 
 

@@ -37,7 +37,7 @@ class IrrelevantPairs(Objective):
     def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
         from .loss import compute_answer_confidence, compute_cross_entropy
 
-        answer = compute_cross_entropy(read(batch).scores, batch.truth)
+        answer = compute_cross_entropy(read(batch).scores, batch.taught)
         if batch.image_of is None:
             return answer, {"answer": answer, "irrelevant": answer.new_zeros(())}
         other, differs = shuffle_images(batch)

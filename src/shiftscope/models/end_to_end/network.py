@@ -33,7 +33,7 @@ class AnswerBatch:
         return len(self.words)
 
     @property
-    def truth(self) -> Tensor:
+    def taught(self) -> Tensor:
         """What is learned: the number of the answer, or [question, answer] each answer's share of the agreement."""
         if self.agreement is None:
             assert self.targets is not None

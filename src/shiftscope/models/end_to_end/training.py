@@ -104,8 +104,9 @@ class AnswerStage(TrainStage):
 
     def collects_like(self, other: TrainStage) -> bool:
         """Another that takes no actions refuses questions with one, so that there are none to be told."""
-        alike = isinstance(other, AnswerStage) and type(self).collect is type(other).collect
-        return alike and (self.takes_actions == other.takes_actions or not other.takes_actions)
+        if not isinstance(other, AnswerStage) or type(self).collect is not type(other).collect:
+            return False
+        return self.takes_actions == other.takes_actions or not other.takes_actions
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> AnsweredQuestions:
         told = [tell_action(q) for q in questions] if self.takes_actions else questions
@@ -199,7 +200,7 @@ class AnswerStage(TrainStage):
         """What has no answer in the vocabulary teaches nothing."""
         if self.objective is not None:
             return self.objective.loss(module, batch, lambda some: self.read_states(module, some))
-        return average_cross_entropy(self.logits(module, batch).float(), batch.truth, UNSEEN), {}
+        return average_cross_entropy(self.logits(module, batch).float(), batch.taught, UNSEEN), {}
 
     def measure(self, module: Any, batch: Any) -> Counts:
         """An answer outside the vocabulary is wrong, whatever is answered."""

@@ -156,7 +156,8 @@ class SequenceStage(PairStage):
             raise UserError("a question parser cannot be trained without questions that have programs")
         words = {word for text, _, tokens in rows for word in (*split_words(text), *tokens)}
         longest = max(len(split_words(text)) + len(tokens) for text, _, tokens in rows) + 16
-        made = SequenceConfig(self.parser, self.form, tuple(sorted(words)), schema, longest=longest, **self.sizes)
+        sizes: dict[str, Any] = dict(self.sizes)
+        made = SequenceConfig(self.parser, self.form, tuple(sorted(words)), schema, longest=longest, **sizes)
         if not self.pretrained:
             return made
         from .pretrained import check_length, read_architecture
