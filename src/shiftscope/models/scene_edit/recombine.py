@@ -52,7 +52,7 @@ class Place(NamedTuple):
     after: Words
 
 
-class Phrase(NamedTuple):
+class SetPhrase(NamedTuple):
     words: Words
     filler: Steps
 
@@ -63,7 +63,7 @@ class Spot(NamedTuple):
     start: int
     end: int
     context: Steps
-    phrase: Phrase
+    phrase: SetPhrase
 
 
 def recombine(pairs: Sequence[Pair], count: int, seed: int = 0) -> list[Pair]:
@@ -77,13 +77,13 @@ def recombine(pairs: Sequence[Pair], count: int, seed: int = 0) -> list[Pair]:
 # --- places -----------------------------------------------------------------------------------------------------
 
 
-def find_places(pairs: Sequence[tuple[Words, Program]]) -> dict[Place, tuple[Phrase, ...]]:
+def find_places(pairs: Sequence[tuple[Words, Program]]) -> dict[Place, tuple[SetPhrase, ...]]:
     """The places that at least `LEAST` phrases were met in, with these."""
     groups: dict[Steps, dict[tuple[Words, Steps], None]] = defaultdict(dict)
     for words, program in pairs:
         for cut in list_cuts(program):
             groups[cut.context][words, cut.filler] = None
-    found: dict[Place, tuple[Phrase, ...]] = {}
+    found: dict[Place, tuple[SetPhrase, ...]] = {}
     for context, members in groups.items():
         if len(members) >= LEAST:
             found |= _find_texts_around(context, list(members))
@@ -135,12 +135,12 @@ def fill(context: Steps, filler: Steps) -> Program:
     return Program(tuple(made)).canonicalize()
 
 
-def _find_texts_around(context: Steps, members: Sequence[tuple[Words, Steps]]) -> dict[Place, tuple[Phrase, ...]]:
+def _find_texts_around(context: Steps, members: Sequence[tuple[Words, Steps]]) -> dict[Place, tuple[SetPhrase, ...]]:
     begins, ends = Counter[Words](), Counter[Words]()
     for words, _ in members:
         begins.update(words[:k] for k in range(len(words)))
         ends.update(words[k:] for k in range(1, len(words) + 1))
-    found: dict[Place, dict[Phrase, None]] = defaultdict(dict)
+    found: dict[Place, dict[SetPhrase, None]] = defaultdict(dict)
     for words, filler in members:
         stops = [k for k in range(1, len(words) + 1) if ends[words[k:]] >= LEAST]
         for start in range(len(words)):
@@ -148,11 +148,11 @@ def _find_texts_around(context: Steps, members: Sequence[tuple[Words, Steps]]) -
                 break
             for stop in stops:
                 if stop > start:
-                    found[Place(context, words[:start], words[stop:])][Phrase(words[start:stop], filler)] = None
+                    found[Place(context, words[:start], words[stop:])][SetPhrase(words[start:stop], filler)] = None
     return {place: tuple(phrases) for place, phrases in found.items() if _vary_freely(list(phrases))}
 
 
-def _vary_freely(phrases: Sequence[Phrase]) -> bool:
+def _vary_freely(phrases: Sequence[SetPhrase]) -> bool:
     """Whether the phrases of a place say all of what differs, and nothing of what does not."""
     texts = {phrase.words for phrase in phrases}
     if len({phrase.filler for phrase in phrases}) < LEAST or len(texts) < LEAST:
@@ -173,11 +173,11 @@ class _Recombination:
     """What is known of some questions, and what is made of them."""
 
     def __init__(
-        self, pairs: Sequence[tuple[Words, Program]], places: Mapping[Place, Sequence[Phrase]], drawn: random.Random
+        self, pairs: Sequence[tuple[Words, Program]], places: Mapping[Place, Sequence[SetPhrase]], drawn: random.Random
     ) -> None:
         self.drawn = drawn
         self.said: dict[Steps, dict[Words, None]] = defaultdict(dict)
-        self.met: dict[Phrase, list[Place]] = defaultdict(list)
+        self.met: dict[SetPhrase, list[Place]] = defaultdict(list)
         for place, phrases in places.items():
             for phrase in phrases:
                 self.said[phrase.filler][phrase.words] = None
@@ -229,7 +229,7 @@ class _Recombination:
             for said in self.said.get(cut.filler, ()):
                 starts = [k for k in _find_word(words, said[0]) if words[k : k + len(said)] == said]
                 if len(starts) == 1:
-                    found.append(Spot(starts[0], starts[0] + len(said), cut.context, Phrase(said, cut.filler)))
+                    found.append(Spot(starts[0], starts[0] + len(said), cut.context, SetPhrase(said, cut.filler)))
         return found
 
 
@@ -248,7 +248,7 @@ def outline(program: Program) -> Hashable:
     return tuple(made)
 
 
-def _outline_filler(phrase: Phrase) -> Hashable:
+def _outline_filler(phrase: SetPhrase) -> Hashable:
     return outline(fill((HOLE,), phrase.filler))
 
 

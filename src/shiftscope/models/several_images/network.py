@@ -37,6 +37,12 @@ class ImageSetBatch:
     def __len__(self) -> int:
         return len(self.words)
 
+    @property
+    def taught(self) -> Tensor:
+        """What is learned: the number of the answer."""
+        assert self.targets is not None
+        return self.targets
+
 
 class ImageSetAnswerer(nn.Module):
     """`forward(batch)` is [question, answer]; a model's own fills in `encode_pairs`, of the layers in its `body`."""
