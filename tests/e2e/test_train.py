@@ -197,8 +197,8 @@ def test_a_model_is_asked_about_what_it_was_trained_on(folder, data, tmp_path, r
     other = dataset(tmp_path / "clevr").folder
     with refuses("was trained on superclevr, and the data are clevr"):
         evaluate(RunSpec(f"nsvqa:{folder}", other), tmp_path / "run")
-    with refuses("ships no weights for clevr data; train some with shiftscope train --model scene_edit"):
-        evaluate(RunSpec("scene_edit", other), tmp_path / "run")
+    with refuses("ships no weights for superclevr data; train some with shiftscope train --model scene_edit"):
+        evaluate(RunSpec("scene_edit", data), tmp_path / "run")
     with refuses("none: no such folder"):
         evaluate(RunSpec(f"nsvqa:{tmp_path / 'none'}", data), tmp_path / "run")
     with refuses("lacks what to run; write nsvqa or nsvqa:FOLDER"):
