@@ -13,7 +13,9 @@ from campaign.trial import Journal, Trial
 TRIALS = {"calls": 1, "figures": 12, "fuzz": 3}
 
 
-@pytest.mark.parametrize("name", [pytest.param("calls", marks=pytest.mark.full), "figures", "fuzz"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("calls", marks=pytest.mark.full), "figures", pytest.param("fuzz", marks=pytest.mark.full)]
+)
 def test_nothing_breaks(name, tmp_path, monkeypatch):
     monkeypatch.setattr(calls, "IMAGES", 6)  # ten questions each
     trials = [attempt(load(name), 0, k, tmp_path) for k in range(TRIALS[name])]

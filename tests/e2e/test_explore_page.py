@@ -267,6 +267,7 @@ def test_everything_can_be_done_from_the_keyboard(browser, opened):
         assert trouble == []
 
 
+@pytest.mark.full
 def test_annotation_survives_a_kill(browser, opened, tmp_path):
     dataset, _, _ = opened
     words = (dataset.folder, "--annotate", "--annotations", tmp_path / "a.sqlite")

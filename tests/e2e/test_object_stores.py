@@ -132,6 +132,7 @@ def test_a_run_and_its_score(data, undisturbed, bucket, tmp_path):  # noqa: F811
     assert sorted((bucket / "run").list_sizes()) == ["predictions.parquet", "run.json"]
 
 
+@pytest.mark.full
 def test_two_writers_one_of_which_stops(bucket, undisturbed, tmp_path, start):  # noqa: F811
     """The second is refused while the first lives, and for a lease longer; the first then publishes nothing more."""
     folder = bucket / "two"

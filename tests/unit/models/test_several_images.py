@@ -78,7 +78,7 @@ def share_right(stage, module, config, data):
     return float(right) / of
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["visualbert", pytest.param("vilbert", marks=pytest.mark.full)])
 def test_counting_over_images_is_learned_from_images_and_not_from_text(model):
     data, unseen = collect_toy(images=2), collect_toy(seed=1, images=2)
     stage, blind = find_stage(model), find_stage(f"{model}_text")

@@ -191,6 +191,7 @@ def answer_by_content(handler, status):
     return completion(("yes", "no", "2", "rubber")[int(content_id(content), 16) % 4])[1]
 
 
+@pytest.mark.full
 def test_an_endpoint_behind_a_bad_line_gets_the_same_verdict(small, tmp_path, monkeypatch):
     options = ModelOptions(in_flight=1, timeout=0.5, price=(1.0, 2.0))
     found = []

@@ -47,6 +47,7 @@ def list_replies(out):
     return [(p.question, p.raw, p.status, p.tokens, [(u.read, u.wrote) for u in p.usage]) for _, p in read_rows(out)]
 
 
+@pytest.mark.full
 def test_a_replica_that_is_killed_stops_the_run_and_nothing_is_lost_or_doubled(folder, data, alone, tmp_path, refuses):
     run = RunSpec(f"hf:{folder}", data, options=TWO)
     pids = []
