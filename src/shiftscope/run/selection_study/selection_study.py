@@ -6,6 +6,7 @@ beside which lies what its epochs answered. A training that fails is told and do
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -76,6 +77,12 @@ class SelectionStudySpec:
     workers: int = 1
     minutes: float | None = None
     command: str = ""
+
+    def write_command(self) -> str:
+        """The command as a record keeps it: folders of this machine by the names of their options."""
+        places = {str(self.cells): "CELLS", str(self.audit): "AUDIT", str(self.data): "DATA", str(self.out): "OUT"}
+        words = [word.rpartition("=") for word in shlex.split(self.command)]
+        return shlex.join(f"{option}{sign}{places.get(value, value)}" for option, sign, value in words)
 
     def plan(self) -> list[SelectionTraining]:
         seeds = self.seeds or self.study.seeds
@@ -215,7 +222,7 @@ class _SelectionRunner:
             device=self.device_name,
             version=__version__,
             made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            command=self.spec.command,
+            command=self.spec.write_command(),
         )
 
 

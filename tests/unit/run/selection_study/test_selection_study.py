@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,3 +98,13 @@ def test_real_questions_are_scored_in_thirds_and_a_failure_does_not_end_the_stud
     assert round(score.value * 60 * 3) % 2 == 0  # two thirds each
     text = render_selection_markdown(results)
     assert "| lstm | 1 seed |" in text and "60 in the IID test" in text
+
+
+def test_a_record_names_no_folder_of_the_machine(tmp_path):
+    asked = (
+        f"shiftscope study vqa_vs --data data --out={tmp_path} --cells {tmp_path}/c.jsonl --methods 'updn+lpf gamma=5'"
+    )
+    places = (tmp_path, tmp_path / "c.jsonl")
+    spec = SelectionStudySpec(TinyStudy(), *places, TinyStudy.scales["tiny"], (), data=Path("data"), command=asked)
+    told = "shiftscope study vqa_vs --data DATA --out=OUT --cells CELLS --methods 'updn+lpf gamma=5'"
+    assert spec.write_command() == told
