@@ -55,8 +55,8 @@ NOTES = {
     "question type with the same answer, chosen on that test, as VQA-CP figures are. undivided: the IID test, chosen "
     "on that test itself, as figures of VQA v2 are. * chosen on data that should be unknown until the test. Losses are "
     "over one softmax, where the published codes of UpDn, LMH and SSL have a sigmoid per answer (docs/decisions/046): "
-    "rubi, lmh and lmh_l lose most of their IID accuracy here and little in the paper. The cause is not known yet: this "
-    "form of the loss (rubi's is the published one), the planted shortcuts, or a fault of ours. Findings that rest on "
+    "rubi, lmh and lmh_l lose most of their IID accuracy here and little in the paper; the cause is not known yet: "
+    "this form of the loss (rubi's is the published one), the planted shortcuts, or a fault of ours. Findings on "
     "lmh are to be read so.",
     "selection": "The mean over the OOD test sets. Choosing on OOD data uses what should be unknown until the test: "
     "such figures are marked, and are not to be compared with others.",
