@@ -44,6 +44,7 @@ def test_a_study_of_models_resumes_and_does_nothing_twice(tmp_path, monkeypatch)
     assert [record.label for record in rest] == [
         *("scene_edit-test", "scene_edit-two_hop_questions", "training-scene_edit_reinforced"),
         *(f"scene_edit, {how}-{split}" for how in ("reinforced", "oracle scene") for split in spec.tests),
+        *("training-scene_edit_recombined", *(f"scene_edit, recombined-{split}" for split in spec.tests)),
     ]
     assert not list(run_model_study(spec))
     results = collect_results(ModelRecordStore(spec.cells).read_records(), TINY, name_data(STUDY, TINY))
