@@ -90,10 +90,11 @@ def test_two_hop_texts_are_never_learned_from(refuses):
             [THREE_AND_ONE], [ask(program=format_program(join_action(two.nodes, canonical("count(scene())"))))]
         )
     with refuses("combines and, or or not with another step; two-hop texts are for testing alone"):
-        collect_questions([THREE_AND_ONE], [ask(program=f"count(exclude(relate({CUBE}, left), color=red))")])
+        collect_questions([THREE_AND_ONE], [ask(program=f"count(exclude(relate(unique(relate({CUBE}, left)), behind), color=red))")])
 
 
 CUBE, BALL = (f"unique(filter(scene(), shape={shape}))" for shape in ("cube", "sphere"))
+AFAR = f"relate(unique(filter(relate({CUBE}, left), color=red)), behind)"
 BOTH = f"intersect(relate({CUBE}, left), relate({BALL}, behind))"
 
 
@@ -105,8 +106,11 @@ BOTH = f"intersect(relate({CUBE}, left), relate({BALL}, behind))"
         (f"query(unique({BOTH}), color)", False),
         (f"count(intersect(filter(same({CUBE}, size), color=red), relate({BALL}, left)))", False),
         (f"count(relate(unique(filter(relate({CUBE}, left), color=red)), left))", False),
-        (f"count(exclude(filter(relate({CUBE}, left), size=small), color=red))", True),
-        (f"count(union(filter(relate({CUBE}, left), color=red), filter(relate({CUBE}, left), size=small)))", True),
+        (f"count(exclude(filter(relate({CUBE}, left), size=small), color=red))", False),
+        (f"count(union(filter(relate({CUBE}, left), color=red), filter(relate({CUBE}, left), size=small)))", False),
+        (f"count(exclude({AFAR}, color=red))", True),
+        (f"count(union(filter({AFAR}, color=red), filter({AFAR}, size=small)))", True),
+        (f"count(intersect(same(unique(relate({CUBE}, left)), size), relate({BALL}, left)))", True),
         (f"less(count({BOTH}), count(scene()))", True),
         (f"count(relate(unique({BOTH}), left))", True),
         (f"count(union(relate({CUBE}, left), relate(unique(relate({BALL}, behind)), left)))", True),

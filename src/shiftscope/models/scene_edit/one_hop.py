@@ -1,8 +1,9 @@
 """What the parsers learn from: texts of one action, and questions of one hop, with their programs.
 
 The two-hop sets ask whether a model that knows single actions and plain questions can put them together, so nothing
-of theirs is learned from: a training question of two hops is refused. "And", "or" and "not" are of one hop where they
-join plain parts and nothing else is asked, and of two with a further relation, a comparison or another of them.
+of theirs is learned from: a training question of two hops is refused. "And", "or" and "not" are of one hop where one
+relation at most tells each of their parts and nothing else is asked, and of two with a further relation, a comparison
+or another of them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 from ...errors import UserError
 from ...lang.op import get_op
-from ...lang.program import Node, Program, split_action
+from ...lang.program import Program, split_action
 from ...question import Question
 from ...scene import Scene
 
@@ -97,14 +98,4 @@ def combines_logic(asked: Program) -> bool:
     (first, *more), parts = logic, nodes[logic[0]].inputs
     if more or any(n.op in COMPARISONS for n in nodes) or any(first in reads[j] for j in steps[-1]):
         return True
-    if nodes[first].op == "exclude":
-        return bool(steps[first])
-    return any(len(steps[part]) > 1 or _is_filtered_relation(nodes, part) for part in parts)
-
-
-def _is_filtered_relation(nodes: Sequence[Node], at: int) -> bool:
-    """Whether it is those of some things in a relation that are also something: large and behind the ball."""
-    end = at
-    while nodes[end].op == "filter":
-        end = nodes[end].inputs[0]
-    return end != at and nodes[end].op in ("relate", "related")
+    return any(len(steps[part]) > 1 for part in parts)

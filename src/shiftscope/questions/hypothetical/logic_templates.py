@@ -1,9 +1,9 @@
 """Templates of questions with "and", "or" and "not", and the two sets of templates that questions are asked from.
 
-Each of the three words also occurs in Original, by itself: "both behind the ball and left of the cube", "either red or
-small", "not red", between parts that are plain. The two-hop questions put such a step together with another: a further
-relation, a comparison, or a second "not". So everything that they combine occurs singly where models learn, and no
-combination of theirs does (decision 047).
+Each of the three words also occurs in Original, by itself, with parts that one relation tells at most: "both behind the
+ball and left of the cube", "either red or small", "not red and behind the ball". The two-hop questions put such a step
+together with another: a further relation, a comparison, or a second "not". So everything that they combine occurs singly
+where models learn, and no combination of theirs does (decision 047).
 """
 
 from collections import Counter
@@ -38,14 +38,17 @@ LOGIC_SLOTS = (
 LOGIC_FILES = {"and": "single_and.json", "or": "single_or.json", "not": "negation.json"}
 # Two attributes of one part of speech: yellow or small, balls or cubes.
 ALTERNATIVES = (*combinations(("size", "color", "material"), 2), ("color", "color"), ("shape", "shape"))
-# What Original asks with one of the words, in one question of nine: fewer forms where fewer others compete.
+# What Original asks with one of the words, of things anywhere and of those in one relation; fewer forms where fewer
+# others compete.
 PLAIN_ALTERNATIVES = {"count": (ALTERNATIVES[0], ALTERNATIVES[2], ALTERNATIVES[4]), "exist": (ALTERNATIVES[0],)}
+RELATED_ALTERNATIVES = {"count": (ALTERNATIVES[1],), "exist": (ALTERNATIVES[2],)}
 PLAIN_NEGATIONS = {"count": ATTRIBUTES, "exist": ATTRIBUTES[:1]}
+RELATED_NEGATIONS = {"count": ATTRIBUTES[1::2], "exist": ATTRIBUTES[1:2]}
 PLAIN_SAME = {"count": ATTRIBUTES[::2], "exist": ATTRIBUTES[1::2]}
 ENDS = ("count", "exist")
 
 
-# Original: one of the words, between plain parts.
+# Original: one of the words, between parts that one relation tells at most.
 
 
 def list_plain_logic() -> Iterator[Sketch]:
@@ -54,14 +57,17 @@ def list_plain_logic() -> Iterator[Sketch]:
         yield _join_places("or", end, 0, 1)
         for attribute in PLAIN_SAME[end]:
             yield _join_place_and_same(end, attribute, 0)
-        for pair in PLAIN_ALTERNATIVES[end]:
-            yield _choose_values(end, pair, 0)
-        for attribute in PLAIN_NEGATIONS[end]:
-            yield _negate(end, attribute, 0)
+        for hops, pairs in enumerate((PLAIN_ALTERNATIVES[end], RELATED_ALTERNATIVES[end])):
+            for pair in pairs:
+                yield _choose_values(end, pair, hops)
+        for hops, attributes in enumerate((PLAIN_NEGATIONS[end], RELATED_NEGATIONS[end])):
+            for attribute in attributes:
+                yield _negate(end, attribute, hops)
     yield _choose_things(None, 1)
     for attribute in ATTRIBUTES:
         yield _query_in_both_places(attribute, 0)
-        yield _query_negated(attribute, 0)
+        for hops in (0, 1):
+            yield _query_negated(attribute, hops)
 
 
 # Two hops: the same steps after further relations, or in a comparison.
@@ -94,8 +100,8 @@ def list_and() -> Iterator[Sketch]:
 def list_or() -> Iterator[Sketch]:
     for end in ENDS:
         yield _join_places("or", end, 1, 4)
-        for at, pair in enumerate(ALTERNATIVES[:-1]):
-            yield _choose_values(end, pair, 2 if at % 2 else 1)
+        for pair in ALTERNATIVES[:-1]:
+            yield _choose_values(end, pair, 2)
     for hops in (0, 1):
         yield _choose_things(hops, 2)
     for function in NUMBERS:
@@ -111,11 +117,9 @@ def list_or() -> Iterator[Sketch]:
 
 
 def list_not() -> Iterator[Sketch]:
-    for hops in (1, 2):
-        for end in ENDS:
-            for attribute in ATTRIBUTES:
-                yield _negate(end, attribute, hops)
     for attribute in ATTRIBUTES:
+        for end in ENDS:
+            yield _negate(end, attribute, 2)
         yield _query_negated(attribute, 2)
     for at, function in enumerate(NUMBERS):
         for shift in (0, 1):

@@ -213,7 +213,7 @@ GIVEN = "scenes"  # names, in a spec, the user's own scenes by their content
 @dataclass(frozen=True, slots=True)
 class ClevrHypSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "clevr_hyp"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     question_fields: ClassVar[tuple[str, ...]] = ()  # each image has as many as it allows
 
     images: int = option(
