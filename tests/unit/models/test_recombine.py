@@ -7,7 +7,16 @@ import pytest
 
 from shiftscope.lang.program import Program
 from shiftscope.lang.text import parse_program
-from shiftscope.models.scene_edit.recombine import find_places, join_words, list_cuts, outline, recombine
+from shiftscope.models.scene_edit.recombine import (
+    SetPhrase,
+    find_places,
+    join_places,
+    join_words,
+    list_cuts,
+    measure_depth,
+    outline,
+    recombine,
+)
 
 COLORS, SHAPES = ("red", "blue", "green", "gray"), ("cube", "ball", "cylinder")
 WHERE = {"left": "left of", "behind": "behind"}
@@ -40,10 +49,11 @@ def ask(form, *things):
 
 @pytest.fixture(scope="module")
 def language():
-    """All plain things and some related ones; only questions about colours and sizes were met with the latter."""
+    """All plain things, some related ones and a few related to such; these only in questions about colours and sizes."""
     random_one = random.Random(0)
     deep = [relate(*random_one.sample(PLAIN, 1), r, *random_one.sample(PLAIN, 1)) for r in WHERE for _ in range(40)]
     old = [ask(form, thing) for form in ("color", "size") for thing in PLAIN + deep]
+    old += [ask("color", relate(PLAIN[k], "left", deep[k])) for k in range(8)]
     old += [ask(form, *random_one.sample(PLAIN, 2)) for form in ("same", "or") for _ in range(120)]
     return [(text, parse(program)) for text, program in dict(old).items()]
 
@@ -89,6 +99,8 @@ def test_all_that_is_made_means_what_it_says(language):
     assert {text for text, program in made if read(text) != program} == set()
     known = {outline(program) for _, program in language}
     assert all(outline(program) not in known for _, program in made)
+    deepest = max(map(measure_depth, known))
+    assert all(measure_depth(outline(program)) <= deepest for _, program in made)
     assert any("union" in [n.op for n in program.nodes] for _, program in made)  # with a thing that relates to others
     assert made == recombine(language, 100)
 
@@ -98,6 +110,12 @@ def test_a_place_says_nothing_of_what_its_phrases_mean(language):
     assert places
     for place in places:
         assert not {"red", "cube", "ball"} & {*place.before[-1:], *place.after[:1]}
+
+
+def test_places_are_one_if_they_have_three_phrases_in_common():
+    phrases = [SetPhrase((word,), ()) for word in "abcdefgh"]
+    joined = join_places([phrases[:4], phrases[1:5], phrases[3:6], phrases[6:]])
+    assert [sorted(p.words[0] for p in group) for group in joined] == [["g", "h"], ["d", "e", "f"], [*"abcde"]]
 
 
 def test_nothing_is_made_of_questions_that_have_nothing_in_common(language):

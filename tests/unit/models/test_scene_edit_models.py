@@ -90,7 +90,9 @@ def test_two_hop_texts_are_never_learned_from(refuses):
             [THREE_AND_ONE], [ask(program=format_program(join_action(two.nodes, canonical("count(scene())"))))]
         )
     with refuses("combines and, or or not with another step; two-hop texts are for testing alone"):
-        collect_questions([THREE_AND_ONE], [ask(program=f"count(exclude(relate(unique(relate({CUBE}, left)), behind), color=red))")])
+        collect_questions(
+            [THREE_AND_ONE], [ask(program=f"count(exclude(relate(unique(relate({CUBE}, left)), behind), color=red))")]
+        )
 
 
 CUBE, BALL = (f"unique(filter(scene(), shape={shape}))" for shape in ("cube", "sphere"))

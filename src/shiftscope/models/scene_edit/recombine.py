@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -22,17 +22,19 @@ from ...lang.program import Node, Program, node
 Words = tuple[str, ...]
 Step = tuple[str, tuple[int, ...], tuple[str, ...]]  # an op, the steps it reads, its words
 Steps = tuple[Step, ...]
+Outline = tuple[tuple[str, tuple[int, ...]], ...]
 Pair = tuple[str, Program]
 Some = TypeVar("Some")
 
 HOLE: Step = ("", (), ())  # where a filler was
 WORD = re.compile(r"\w+|[^\w\s]")
 SETS = ("Objects", "Object")  # types of what a phrase may say
-COMPARED = 40_000  # pairs that places are found from
+COMPARED = 400  # pairs of one structure that places are found from
 LEAST = 5  # phrases that make a place
 ALIKE = 0.5  # share of a place's phrases that may begin, or end, with one word: else that word is part of the place
 SHARED = 0.9  # share of them that may have a word, or a step with words, in common: else the place says part of them
-CHANGES = 3  # at most, to one question
+COMMON = 3  # phrases that two places have in common if what is met in one may stand in the other
+CHANGES = 2  # at most, to one question
 LONGEST_TEXT, LONGEST_PROGRAM = 60, 34  # of what is made
 TRIES = 40  # for each question that is wanted
 
@@ -62,7 +64,8 @@ class Spot(NamedTuple):
 
     start: int
     end: int
-    context: Steps
+    node: int  # what it says, in the program, with all that rests on
+    inside: Sequence[int]
     phrase: SetPhrase
 
 
@@ -70,7 +73,10 @@ def recombine(pairs: Sequence[Pair], count: int, seed: int = 0) -> list[Pair]:
     """So many new pairs, of programs whose structure no old one has; fewer if the old ones have little in common."""
     drawn = random.Random(seed)
     known = [(tuple(WORD.findall(text)), program.canonicalize()) for text, program in pairs]
-    places = find_places(drawn.sample(known, min(COMPARED, len(known))))
+    compared = [
+        pair for pairs in _group(known, _outline_pair) for pair in drawn.sample(pairs, min(COMPARED, len(pairs)))
+    ]
+    places = find_places(compared)
     return _Recombination(known, places, drawn).make(count) if places else []
 
 
@@ -91,7 +97,13 @@ def find_places(pairs: Sequence[tuple[Words, Program]]) -> dict[Place, tuple[Set
 
 
 def list_cuts(program: Program) -> Iterator[Cut]:
-    """The sets of objects in a program, whole: not those that a filter narrows, nor what is read elsewhere too."""
+    """The sets of objects in a program, each with what is around it."""
+    for at, inside in list_sets(program):
+        yield Cut(cut_out(program, at, inside), _renumber(program.nodes, inside))
+
+
+def list_sets(program: Program) -> Iterator[tuple[int, Sequence[int]]]:
+    """Where sets of objects end, and all that they rest on: none that a filter narrows, or others read."""
     nodes = program.nodes
     under: list[set[int]] = []  # all that a node rests on, with itself
     readers: list[list[int]] = [[] for _ in nodes]
@@ -102,13 +114,17 @@ def list_cuts(program: Program) -> Iterator[Cut]:
     for i, n in enumerate(nodes[:-1]):
         if not n.inputs or get_op(n.op).signatures[0].output.name not in SETS:
             continue
-        if [nodes[j].op for j in readers[i]] == ["filter"]:
+        if len(readers[i]) == 1 and nodes[readers[i][0]].op == "filter":
             continue
         inside = under[i]
-        if any(k not in inside for j in inside if j != i for k in readers[j]):
-            continue
-        rest = [j for j in range(len(nodes)) if j not in inside or j == i]
-        yield Cut(_renumber(nodes, rest, hole=i), _renumber(nodes, sorted(inside)))
+        if not any(k not in inside for j in inside if j != i for k in readers[j]):
+            yield i, sorted(inside)
+
+
+def cut_out(program: Program, at: int, inside: Collection[int]) -> Steps:
+    """The program around a set of objects."""
+    rest = [j for j in range(len(program.nodes)) if j not in inside or j == at]
+    return _renumber(program.nodes, rest, hole=at)
 
 
 def _renumber(nodes: Sequence[Node], kept: Sequence[int], hole: int | None = None) -> Steps:
@@ -136,20 +152,54 @@ def fill(context: Steps, filler: Steps) -> Program:
 
 
 def _find_texts_around(context: Steps, members: Sequence[tuple[Words, Steps]]) -> dict[Place, tuple[SetPhrase, ...]]:
-    begins, ends = Counter[Words](), Counter[Words]()
-    for words, _ in members:
-        begins.update(words[:k] for k in range(len(words)))
-        ends.update(words[k:] for k in range(1, len(words) + 1))
-    found: dict[Place, dict[SetPhrase, None]] = defaultdict(dict)
-    for words, filler in members:
-        stops = [k for k in range(1, len(words) + 1) if ends[words[k:]] >= LEAST]
-        for start in range(len(words)):
-            if begins[words[:start]] < LEAST:
-                break
-            for stop in stops:
-                if stop > start:
-                    found[Place(context, words[:start], words[stop:])][SetPhrase(words[start:stop], filler)] = None
-    return {place: tuple(phrases) for place, phrases in found.items() if _vary_freely(list(phrases))}
+    begins = _number_beginnings(words for words, _ in members)
+    ends = _number_beginnings(words[::-1] for words, _ in members)
+    around: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)  # which text, and its part between
+    for at, (before, after) in enumerate(zip(begins, ends, strict=True)):
+        length = len(members[at][0])
+        for start, left in enumerate(before[:length]):
+            for cut, right in enumerate(after[: length - start]):
+                around[left, right].append((at, start, length - cut))
+    found = {}
+    for spans in around.values():
+        if len(spans) >= LEAST:
+            phrases = dict.fromkeys(SetPhrase(members[at][0][i:j], members[at][1]) for at, i, j in spans)
+            if _vary_freely(list(phrases)):
+                at, start, stop = spans[0]
+                found[Place(context, members[at][0][:start], members[at][0][stop:])] = tuple(phrases)
+    return found
+
+
+def join_places(places: Iterable[Sequence[SetPhrase]]) -> list[tuple[SetPhrase, ...]]:
+    """The phrases of places that have at least `COMMON` in common, together; the largest such group last."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    listed = list(places)
+    number = {phrase: k for k, phrase in enumerate(dict.fromkeys(p for phrases in listed for p in phrases))}
+    columns = [number[p] for phrases in listed for p in phrases]
+    rows = [k for k, phrases in enumerate(listed) for _ in phrases]
+    met = csr_array(([1] * len(rows), (rows, columns)), shape=(len(listed), len(number)))
+    _, groups = connected_components(met @ met.T >= COMMON, directed=False)
+    joined: dict[int, dict[SetPhrase, None]] = defaultdict(dict)
+    for group, phrases in zip(groups.tolist(), listed, strict=True):
+        joined[group].update(dict.fromkeys(phrases))
+    return sorted(map(tuple, joined.values()), key=len)
+
+
+def _number_beginnings(texts: Iterable[Words]) -> list[list[int]]:
+    """For each text, the numbers of its beginnings, from none of it on, as far as `LEAST` texts share them."""
+    numbers: dict[tuple[int, str], int] = {}
+    all_of = []
+    times = Counter[int]()
+    for words in texts:
+        at, passed = -1, [-1]
+        for word in words:
+            at = numbers.setdefault((at, word), len(numbers))
+            passed.append(at)
+        times.update(passed)
+        all_of.append(passed)
+    return [[at for at in passed if times[at] >= LEAST] for passed in all_of]
 
 
 def _vary_freely(phrases: Sequence[SetPhrase]) -> bool:
@@ -177,17 +227,16 @@ class _Recombination:
     ) -> None:
         self.drawn = drawn
         self.said: dict[Steps, dict[Words, None]] = defaultdict(dict)
-        self.met: dict[SetPhrase, list[Place]] = defaultdict(list)
-        for place, phrases in places.items():
+        self.others: dict[SetPhrase, list[list[SetPhrase]]] = {}
+        for phrases in join_places(places.values()):
+            # Drawn by structure first, so that rare ones are as likely as common ones.
+            others = _group(phrases, _outline_filler)
             for phrase in phrases:
                 self.said[phrase.filler][phrase.words] = None
-                self.met[phrase].append(place)
-        # Drawn by structure first, so that rare ones are as likely as common ones.
-        self.places = {
-            place: _group(phrases, lambda p: outline(fill((HOLE,), p.filler))) for place, phrases in places.items()
-        }
-        self.questions = _group(pairs, lambda pair: outline(pair[1]))
+                self.others[phrase] = others
+        self.questions = _group(pairs, _outline_pair)
         self.known = {outline(program) for _, program in pairs}
+        self.deepest = max(measure_depth(one) for one in self.known)
         self.neighbours = {two for words, _ in pairs for two in pairwise(words)}
 
     def make(self, count: int) -> list[Pair]:
@@ -201,35 +250,37 @@ class _Recombination:
         return list(made)
 
     def _change_one(self) -> Pair | None:
-        """A question after some changes; None if it is no new structure, or words meet that never did."""
+        """A question after some changes; None if its structure is old or the deepest, or words meet that never did."""
         words, program = self.drawn.choice(self.drawn.choice(self.questions))
         for _ in range(self.drawn.randint(1, CHANGES)):
             spots = self._find_spots(words, program)
             if not spots:
                 break
             spot = self.drawn.choice(spots)
-            place = self.drawn.choice(self.met[spot.phrase])
-            other = self.drawn.choice(self.drawn.choice(self.places[place]))
+            other = self.drawn.choice(self.drawn.choice(self.others[spot.phrase]))
             words = words[: spot.start] + other.words + words[spot.end :]
-            program = fill(spot.context, other.filler)
+            program = fill(cut_out(program, spot.node, spot.inside), other.filler)
             if len(words) > LONGEST_TEXT or len(program.nodes) > LONGEST_PROGRAM:
                 return None
-        if outline(program) in self.known or any(two not in self.neighbours for two in pairwise(words)):
+        made = outline(program)
+        if made in self.known or measure_depth(made) > self.deepest:
+            return None
+        if any(two not in self.neighbours for two in pairwise(words)):
             return None
         return join_words(words), program
 
     def _find_spots(self, words: Words, program: Program) -> list[Spot]:
         """The sets of objects that are said once, by a phrase that is met once."""
-        cuts = list(list_cuts(program))
-        times = Counter(cut.filler for cut in cuts)
+        sets = [(at, inside, _renumber(program.nodes, inside)) for at, inside in list_sets(program)]
+        times = Counter(filler for _, _, filler in sets)
         found = []
-        for cut in cuts:
-            if times[cut.filler] > 1:
+        for at, inside, filler in sets:
+            if times[filler] > 1:
                 continue
-            for said in self.said.get(cut.filler, ()):
+            for said in self.said.get(filler, ()):
                 starts = [k for k in _find_word(words, said[0]) if words[k : k + len(said)] == said]
                 if len(starts) == 1:
-                    found.append(Spot(starts[0], starts[0] + len(said), cut.context, SetPhrase(said, cut.filler)))
+                    found.append(Spot(starts[0], starts[0] + len(said), at, inside, SetPhrase(said, filler)))
         return found
 
 
@@ -237,7 +288,7 @@ def _find_word(words: Words, word: str) -> list[int]:
     return [k for k, one in enumerate(words) if one == word]
 
 
-def outline(program: Program) -> Hashable:
+def outline(program: Program) -> Outline:
     """Its structure: ops and what they read, but for filters, of which one more or less makes no other question."""
     made: list[tuple[str, tuple[int, ...]]] = []
     at: list[int] = []
@@ -248,7 +299,19 @@ def outline(program: Program) -> Hashable:
     return tuple(made)
 
 
-def _outline_filler(phrase: SetPhrase) -> Hashable:
+def measure_depth(made: Outline) -> int:
+    """Steps on the longest way through it."""
+    depth: list[int] = []
+    for _, inputs in made:
+        depth.append(1 + max((depth[i] for i in inputs), default=0))
+    return depth[-1]
+
+
+def _outline_pair(pair: tuple[Words, Program]) -> Outline:
+    return outline(pair[1])
+
+
+def _outline_filler(phrase: SetPhrase) -> Outline:
     return outline(fill((HOLE,), phrase.filler))
 
 

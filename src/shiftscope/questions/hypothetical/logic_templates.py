@@ -1,9 +1,9 @@
 """Templates of questions with "and", "or" and "not", and the two sets of templates that questions are asked from.
 
-Each of the three words also occurs in Original, by itself, with parts that one relation tells at most: "both behind the
-ball and left of the cube", "either red or small", "not red and behind the ball". The two-hop questions put such a step
-together with another: a further relation, a comparison, or a second "not". So everything that they combine occurs singly
-where models learn, and no combination of theirs does (decision 047).
+Each of the three words also occurs in Original, by itself, with parts that one relation tells at most: "both behind
+the ball and left of the cube", "either red or small", "not red and behind the ball". The two-hop questions put such a
+step together with another: a further relation, a comparison, or a second "not". So everything that they combine occurs
+singly where models learn, and no combination of theirs does (decision 047).
 """
 
 from collections import Counter

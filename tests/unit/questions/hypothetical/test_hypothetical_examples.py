@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -296,6 +296,26 @@ def test_templates_ask_what_would_be():
     assert not [
         t for t in texts if re.search(r"would (?!it|they|its|you)(?:\S+ ){4,}(be|have)[?.]", t)
     ]  # a stacked "be?"
+
+
+def list_neighbours(templates):
+    """Words of questions that stand beside each other; all relations, things and attributes are alike."""
+    found = {}
+    for text in (text for one in templates for text in one.template.texts):
+        for said in (text.replace("[", "").replace("]", ""), re.sub(r"\[.*?\]", "", text)):
+            plain = re.sub(r"(<[ZCMS]\d*> ?)+s?|\bthings\b", " THING ", said)
+            plain = re.sub(r"<R\d*>", " PLACE ", re.sub(r"\b(size|color|material|shape)\b", "ATTRIBUTE", plain))
+            words = re.findall(r"\w+|[^\w\s]", plain)
+            found |= dict.fromkeys(pairwise(words), text)
+    return found
+
+
+def test_two_hop_questions_are_worded_of_pieces_that_original_has():
+    """No two words stand beside each other in a two-hop question alone (decision 047)."""
+    known = list_neighbours(list_one_hop_templates())
+    assert len(known) > 100
+    new = {pair: text for pair, text in list_neighbours(list_two_hop_templates()).items() if pair not in known}
+    assert not new
 
 
 def test_every_template_has_five_wordings_that_say_the_same_things():
