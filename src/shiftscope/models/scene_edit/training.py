@@ -37,7 +37,7 @@ STEP = 8  # words and tokens: tables of a GPU are as wide as a multiple of it, f
 HIDDEN_WORDS = 0.05  # share of the words that are hidden in training, so that a word never met does no harm
 WIDTH, LONGEST_ACTION = 128, 48
 CLEVR_QUESTIONS = 10  # per image
-RECOMBINED, MOST_RECOMBINED = 0.5, 30_000  # questions put together beside those that are there: a share, and at most
+RECOMBINED, MOST_RECOMBINED = 0.25, 30_000  # questions put together beside those that are there: a share, and at most
 QUESTIONS = "questions"  # the setting that says what a question parser learns from
 
 
