@@ -17,6 +17,8 @@ from shiftscope.models.scene_edit.recombine import (
     outline,
     recombine,
 )
+from shiftscope.models.scene_edit.training import QUESTION_STAGES, RECOMBINED
+from shiftscope.trainable import SplitData
 
 COLORS, SHAPES = ("red", "blue", "green", "gray"), ("cube", "ball", "cylinder")
 WHERE = {"left": "left of", "behind": "behind"}
@@ -116,6 +118,14 @@ def test_places_are_one_if_they_have_three_phrases_in_common():
     phrases = [SetPhrase((word,), ()) for word in "abcdefgh"]
     joined = join_places([phrases[:4], phrases[1:5], phrases[3:6], phrases[6:]])
     assert [sorted(p.words[0] for p in group) for group in joined] == [["g", "h"], ["d", "e", "f"], [*"abcde"]]
+
+
+def test_a_question_parser_learns_from_what_is_made(language):
+    stage = QUESTION_STAGES["recombined"]()
+    data = SplitData(None, (), {stage.name: language})
+    learned = stage.encode(data, {}, "cpu").supervision[stage.name]
+    assert len(learned) == len(language) + round(RECOMBINED * len(language))
+    assert set(language) < set(learned)
 
 
 def test_nothing_is_made_of_questions_that_have_nothing_in_common(language):

@@ -7,6 +7,7 @@ second step; a folder trained without it is the first alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -37,7 +38,7 @@ STEP = 8  # words and tokens: tables of a GPU are as wide as a multiple of it, f
 HIDDEN_WORDS = 0.05  # share of the words that are hidden in training, so that a word never met does no harm
 WIDTH, LONGEST_ACTION = 128, 48
 CLEVR_QUESTIONS = 10  # per image
-RECOMBINED, MOST_RECOMBINED = 0.25, 30_000  # questions put together beside those that are there: a share, and at most
+RECOMBINED, MOST_RECOMBINED = 0.5, 60_000  # questions put together beside those that are there: a share, and at most
 QUESTIONS = "questions"  # the setting that says what a question parser learns from
 
 
@@ -130,14 +131,14 @@ class RecombinedStage(OutcomeQuestionStage):
     def describe(self, schema: Schema) -> dict[str, Any]:
         return super().describe(schema) | {"recombined": [RECOMBINED, MOST_RECOMBINED]}
 
-    def join(self, pieces: Sequence[Any]) -> Any:
+    def encode(self, data: SplitData, parts: Mapping[str, nn.Module], device: str) -> SplitData:
         from .recombine import recombine
 
-        pairs = super().join(pieces)
+        pairs = data.supervision[self.name]
         made = recombine(pairs, min(round(RECOMBINED * len(pairs)), MOST_RECOMBINED))
         order = np.random.default_rng(0).permutation(len(pairs) + len(made))  # checks look at the first ones
         both = [*pairs, *made]
-        return [both[k] for k in order]
+        return replace(data, supervision={**data.supervision, self.name: [both[k] for k in order]})
 
 
 class ActionExamples:
