@@ -15,6 +15,7 @@ from ..end_to_end.network import PlacedConv, QuestionEncoder
 from .config import EditorConfig
 
 STRIDE = 8  # pixels a side that a cell of the gated map covers
+FINE = 4  # pixels that a cell of the finest map covers, two by two
 WORDS = 128
 
 
@@ -71,7 +72,7 @@ class ImageEditor(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.up = nn.Conv2d(width + width // 2, width // 2, 3, padding=1)
         self.higher = nn.Conv2d(width // 2 + width // 4, width // 4, 3, padding=1)
-        self.paint = nn.Conv2d(width // 4 + 3, 4, 3, padding=1)
+        self.paint = nn.Conv2d(width // 4 + 3 * FINE, 4 * FINE, 3, padding=1)
         self.answerer: Any = None
         if config.answerer is not None:
             from ..lxmert.network import Lxmert
@@ -87,7 +88,9 @@ class ImageEditor(nn.Module):
 
     def forward(self, images: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
         """Images are [image, height, width, 3] of uint8."""
+        height, width = images.shape[1:3]
         pixels = images.permute(0, 3, 1, 2).float() / 255
+        pixels = F.pad(pixels, (0, width % 2, 0, height % 2), mode="replicate")  # two by two
         told = self.text(words, lengths)
         fine = F.relu(self.first(pixels - 0.5))
         middle = F.relu(self.second(fine))
@@ -98,10 +101,9 @@ class ImageEditor(nn.Module):
             cells = block(cells, told) if isinstance(block, EditBlock) else block(cells)
         found = F.relu(self.up(torch.cat([F.interpolate(cells, middle.shape[2:], mode="nearest"), middle], 1)))
         found = F.relu(self.higher(torch.cat([F.interpolate(found, fine.shape[2:], mode="nearest"), fine], 1)))
-        found = F.interpolate(found, pixels.shape[2:], mode="bilinear")
-        drawn = self.paint(torch.cat([found, pixels], 1))
+        drawn = F.pixel_shuffle(self.paint(torch.cat([found, F.pixel_unshuffle(pixels, 2)], 1)), 2)
         new, share = torch.sigmoid(drawn[:, :3]), torch.sigmoid(drawn[:, 3:] - 2)  # at first most stays as it is
-        return (1 - share) * pixels + share * new
+        return ((1 - share) * pixels + share * new)[:, :, :height, :width]
 
 
 def draw_edited(module: Any, images: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
