@@ -79,7 +79,7 @@ def average_by_type(examples: AnswerExamples, types: torch.Tensor, count: int, c
 
     table = torch.zeros(count, len(config.answers), device=examples.device)
     known = torch.zeros(count, device=examples.device)
-    for rows in torch.arange(len(examples), device=examples.device).split(COUNTED):
+    for rows in torch.split(torch.arange(len(examples), device=examples.device), COUNTED):
         right = examples.grade_answers(rows)
         table.index_add_(0, types[rows], right)
         known.index_add_(0, types[rows], right.any(1).float())
