@@ -232,3 +232,13 @@ def test_rows_that_are_aligned_for_a_gpu_change_no_score(backbone, monkeypatch):
     groups = tuple(replace(group, features=network.align_rows(group.features)) for group in batch.images.groups)
     found = stage.logits(module, replace(batch, images=network.RegionTable(groups)))
     torch.testing.assert_close(found, wanted)
+
+
+def test_the_attention_of_ban_is_bilinear_over_all_words_and_regions():
+    _, module = build("ban")
+    torch.manual_seed(3)
+    states, seen, known = torch.randn(2, 3, 16), torch.randn(2, 4, module.seen), torch.rand(2, 3, 4) > 0.2
+    keys = module.word_keys(states), module.glimpses, module.region_keys(seen)
+    asked = torch.einsum("nwd,gd,nrd->ngwr", *keys).masked_fill(~known[:, None], -1e9)
+    wanted = asked.flatten(2).softmax(-1).view_as(asked)
+    torch.testing.assert_close(module._attend(states, seen, known), wanted)
