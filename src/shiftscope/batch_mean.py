@@ -41,6 +41,20 @@ def average_cross_entropy(scores: Tensor, targets: Tensor, ignored: int) -> Tens
     return divide_by_batch(summed, (targets != ignored).sum())
 
 
+def average_binary_cross_entropy(scores: Tensor, targets: Tensor, ignored: int) -> Tensor:
+    """The same with a sigmoid for each class: the cross entropies of an example's classes are summed.
+
+    Targets are numbers of classes, or [example, class] from 0 to 1: an example whose targets are all 0 is left out.
+    """
+    from torch.nn.functional import softplus
+
+    if targets.is_floating_point():
+        known, right = targets.sum(-1) > 0, (targets * scores).sum(-1)
+    else:
+        known, right = targets != ignored, scores.gather(1, targets.clamp(min=0)[:, None])[:, 0]
+    return divide_by_batch(((softplus(scores).sum(-1) - right) * known).sum(), known.sum())
+
+
 def count_processes() -> int:
     """Those that train together: 1 where none but this one does."""
     from torch import distributed

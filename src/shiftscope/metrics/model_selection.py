@@ -95,7 +95,7 @@ class SelectionRun:
     right: Mapping[str, tuple[float, ...]]  # [epoch] by set, how many were right; a score in thirds may be a fraction
     hits: Mapping[str, str]  # by epoch, packed: [plane, question] whether it was right
     weights: str  # hash of the last epoch's
-    recipe: Mapping[str, Any]
+    recipe: Mapping[str, Any]  # numbers; the method's settings as text
     seconds: Mapping[str, float]
     device: str
     version: str
@@ -112,6 +112,11 @@ class SelectionRun:
     @property
     def key(self) -> tuple[str, int, str]:
         return self.method, self.seed, self.training
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Of the method, as the study gave them; a record that names no loss was made when all were one softmax."""
+        return {"loss": "softmax"} | {name: value for name, value in self.recipe.items() if isinstance(value, str)}
 
     def to_json(self) -> dict[str, Any]:
         plain = asdict(self) | {"right": {name: list(counts) for name, counts in self.right.items()}}
@@ -160,6 +165,7 @@ class SelectionResults:
     world: StudyWorld | None
     runs: Mapping[tuple[str, int, str], SelectionRun]  # by method, seed and training
     left_out: int = 0  # records of other worlds
+    outdated: int = 0  # records of this world whose methods had other settings than today, such as another loss
     language: SelectionResults | None = None  # the same of real questions, by models that read these alone
     _clusters: dict[str, SceneClusters] = field(default_factory=dict)
 
@@ -268,9 +274,10 @@ def _build_results(study: Any, records: Sequence[StudyWorld | SelectionRun], sca
     counts = {data: sum(isinstance(r, SelectionRun) and r.data == data for r in records) for data in worlds}
     best = max(worlds, key=lambda data: (worlds[data].sizes["train"], counts[data], data))
     runs = [r for r in records if isinstance(r, SelectionRun) and r.data == best]
-    kept = {run.key: run for run in sorted(runs, key=lambda run: run.made)}
+    alike = [run for run in runs if study.trains_alike(run)]
+    kept = {run.key: run for run in sorted(alike, key=lambda run: run.made)}
     others = sum(isinstance(r, SelectionRun) for r in records) - len(runs)
-    return SelectionResults(study, worlds[best], kept, others)
+    return SelectionResults(study, worlds[best], kept, others, len(runs) - len(alike))
 
 
 def pack_bits(values: npt.NDArray[Any]) -> str:

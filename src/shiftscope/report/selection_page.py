@@ -93,4 +93,9 @@ def describe_world(results: SelectionResults) -> list[str]:
     )
     if results.left_out:
         sentences.append(f"{count_noun(results.left_out, 'record')} of other worlds left out.")
+    outdated = results.outdated + (results.language.outdated if results.language else 0)
+    if outdated:
+        sentences.append(
+            f"{count_noun(outdated, 'record')} left out whose methods were trained with other settings than today's."
+        )
     return sentences

@@ -15,7 +15,7 @@ from ..shortcuts.concepts import SHORTCUTS
 from .study import Finding
 
 if TYPE_CHECKING:
-    from ..metrics.model_selection import SelectionResults
+    from ..metrics.model_selection import SelectionResults, SelectionRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,11 @@ class SelectionStudy:
             if method.label == label:
                 return method
         raise unknown("method", label, [m.label for m in known], self.suite)
+
+    def trains_alike(self, run: SelectionRun) -> bool:
+        """Whether its method would be trained with the same settings today; records of others are not shown."""
+        named = [dict(m.settings) for m in (*self.methods, *self.language_methods) if m.label == run.method]
+        return any(run.settings == {"loss": run.settings["loss"]} | settings for settings in named)
 
     def find_scale(self, name: str, images: int | None = None) -> SelectionScale:
         if name not in self.scales:

@@ -43,15 +43,16 @@ def make_world():
     return StudyWorld("vqa_vs", "small", "d", {}, QUESTIONS, sizes, degrees, sets, images)
 
 
-def make_run(method, hits, seed=0, val=(9, 5, 5), ood_val=(1, 4, 2)):
-    """`hits` [epoch, question]."""
+def make_run(method, hits, seed=0, val=(9, 5, 5), ood_val=(1, 4, 2), recipe=None):
+    """`hits` [epoch, question]; without a recipe, one with the settings that the study has today."""
+    recipe = {"lr": 0.001} | (dict(STUDY.find_method(method).settings) if recipe is None else recipe)
     right = {"val": val, IID: [int(h.sum()) for h in hits]}
     right |= {tail_of(s): [int(h[RARE].sum()) for h in hits] for s in SHORTCUTS}
     right |= {tail_of(s, "val"): ood_val for s in SHORTCUTS}
     packed = {str(k + 1): pack_bits(h) for k, h in enumerate(hits)}
     known = {name: tuple(counts) for name, counts in right.items()}
     return SelectionRun(
-        "vqa_vs", "small", "d", method, seed, WHOLE, 100, known, packed, "w", {}, {}, "cpu", "0", f"{seed}"
+        "vqa_vs", "small", "d", method, seed, WHOLE, 100, known, packed, "w", recipe, {}, "cpu", "0", f"{seed}"
     )
 
 
@@ -88,6 +89,20 @@ def test_findings_hold_fail_or_are_not_measured():
     assert verdicts["No debiasing method beats its backbone on all nine OOD test sets"] == FAILS
     nothing = build_selection_results(STUDY, [])
     assert {one.verdict for one in STUDY.check_findings(nothing)} == {NOT_MEASURED}
+
+
+def test_records_of_another_loss_are_not_mixed_in():
+    """Those that name none were made when every loss was one softmax."""
+    old, new = make_run("updn", [NONE, NONE, NONE], recipe={}), make_run("updn", EPOCHS, seed=1)
+    results = build_selection_results(STUDY, [make_world(), old, new])
+    assert results.outdated == 1 and list(results.runs) == [("updn", 1, WHOLE)]
+    assert results.find_score("updn", IID).value == pytest.approx(0.75)
+    assert "1 record left out whose methods were trained with other settings" in render_selection_markdown(results)
+    kept = build_selection_results(STUDY, [make_world(), make_run("lxmert", EPOCHS, recipe={})])
+    assert kept.outdated == 0 and list(kept.runs) == [("lxmert", 0, WHOLE)]
+    gamma = make_run("updn+lpf gamma=5", EPOCHS, recipe={"gamma": "1"})
+    assert build_selection_results(STUDY, [make_world(), gamma]).outdated == 1
+    assert all("loss" in dict(m.settings) for m in (*STUDY.methods, *STUDY.language_methods))
 
 
 def test_records_are_read_as_they_were_written():

@@ -4,11 +4,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..end_to_end.answering import AnswererEntry, TrainedAnswerer
-from ..end_to_end.questions import AnswererConfig
+from ..end_to_end.questions import SIGMOID, AnswererConfig
 from ..region_vqa.training import RegionStage
 
 
 class BanStage(RegionStage):
+    answer_loss = SIGMOID
     sizes = MappingProxyType({"words": 300, "hidden": 512, "visual": 512, "glimpses": 4, "dropout": 0.1})
 
     def build_network(self, config: AnswererConfig) -> Any:

@@ -27,10 +27,13 @@ class Ban(RegionAnswerer):
         self, states: Tensor, question: Tensor, batch: AnswerBatch, seen: Tensor, there: Tensor
     ) -> tuple[Tensor, Tensor]:
         known = batch.words != PAD  # [question, word]
+        if torch.is_autocast_enabled(seen.device.type):
+            seen = seen.to(torch.get_autocast_dtype(seen.device.type))  # once, not for each map over it
         weights = self._attend(states, seen, known[:, :, None] & there[:, None])
         words = states
         for k, (look, ask, back) in enumerate(zip(self.regions, self.words, self.back, strict=True)):
-            seen_by_words = weights[:, k].to(seen.dtype) @ look(seen).to(seen.dtype)  # [question, word, hidden]
+            regions = look(seen)
+            seen_by_words = weights[:, k].to(regions.dtype) @ regions  # [question, word, hidden]
             words = words + back((ask(words) * seen_by_words).sum(1))[:, None]
         scores: Tensor
         scores, joint = self.answer((words * known[..., None]).sum(1))
@@ -39,7 +42,10 @@ class Ban(RegionAnswerer):
     def _attend(self, states: Tensor, seen: Tensor, known: Tensor) -> Tensor:
         """[question, glimpse, word, region], which sum to 1 over words and regions."""
         words, regions = self.word_keys(states), self.region_keys(seen)
-        asked = (words[:, None] * self.glimpses.to(words.dtype)[:, None]) @ regions[:, None].transpose(2, 3)
+        each = (words[:, None] * self.glimpses.to(words.dtype)[:, None]).flatten(
+            1, 2
+        )  # [question, glimpse · word, wide]
+        asked = (each @ regions.transpose(1, 2)).unflatten(1, (len(self.glimpses), -1))  # regions are not copied
         masked = asked.float().masked_fill(~known[:, None], -1e9)
         weights: Tensor = masked.flatten(2).softmax(-1).view_as(masked)
         return weights

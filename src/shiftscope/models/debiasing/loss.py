@@ -1,17 +1,20 @@
-"""The losses of debiasing, of scores [question, answer]: plain functions, so that each can be computed by hand.
+"""The losses of debiasing around scores of answers: each [question, answer], and each question's true answer.
 
-Targets are numbers of answers, or where annotators differ the share [question, answer] of each answer. A target of
-UNSEEN, an answer outside the vocabulary, teaches nothing. Means are over the whole batch, also where
-several processes have a part of it each. What each formula means and where it is from: docs/decisions/046.
+Each reduces to the backbone's loss of the same form where it should. Targets are numbers of answers, or values
+[question, answer] where several annotators answered; a mean is over the questions with an answer in the vocabulary, of
+the whole batch where several processes have a part of it each. All is computed in float32. What each formula means and
+where it is from: docs/decisions/046.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from ...batch_mean import average_cross_entropy, divide_by_batch
-from ..end_to_end.questions import UNSEEN
+from ...batch_mean import divide_by_batch
+from ..end_to_end.answer_loss import compute_chances
+from ..end_to_end.questions import SIGMOID, UNSEEN
 
 LEAST = 1e-7  # of what a sure prior leaves: a root of 0 has no slope
 
@@ -27,17 +30,25 @@ def compute_bias_entropy(bias: Tensor, factor: Tensor, targets: Tensor) -> Tenso
     return _average(-(logs.exp() * logs).sum(-1), targets)
 
 
-def weigh_by_prior(scores: Tensor, prior: Tensor, targets: Tensor, gamma: float) -> Tensor:
-    """The cross entropy of LPF: each question's weighs (1 − α)^γ, α being what the prior gives the true answer.
+def compute_pair_entropy(mixed: Tensor, targets: Tensor) -> Tensor:
+    """The same with a sigmoid for each answer: the mean entropy of the pairs σ(u), 1 − σ(u), u what the bias adds."""
+    return _average((F.softplus(mixed) - mixed * mixed.sigmoid()).mean(-1), targets)
+
+
+def weigh_by_prior(scores: Tensor, prior: Tensor, targets: Tensor, gamma: float, form: str) -> Tensor:
+    """The loss of LPF: each question's weighs (1 − α)^γ, α being what the prior gives the true answer.
 
     A surer prior makes it smaller, as in the authors' code: the prior learns from it too.
     """
-    likely, logs = prior.float().softmax(-1), scores.float().log_softmax(-1)
+    likely, logs = compute_chances(prior, form), scores.float()
+    logs = logs if form == SIGMOID else logs.log_softmax(-1)
     if targets.is_floating_point():
-        sure, each = (targets * likely).sum(-1), -(targets * logs).sum(-1)
+        shares = targets / targets.sum(-1, keepdim=True).clamp(min=LEAST)
+        sure, each = (shares * likely).sum(-1), -(targets * logs).sum(-1)
     else:
         known = targets.clamp(min=0)[:, None]
         sure, each = likely.gather(1, known)[:, 0], -logs.gather(1, known)[:, 0]
+    each = each + F.softplus(logs).sum(-1) if form == SIGMOID else each
     return _average((1 - sure).clamp(min=LEAST) ** gamma * each, targets)
 
 
@@ -47,14 +58,9 @@ def mask_scores(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def compute_answer_confidence(scores: Tensor, targets: Tensor, counted: Tensor) -> Tensor:
-    """The mean probability of the true answer, over the questions that are counted: what SSL shrinks."""
+    """The mean probability of the true answer in a softmax, over the questions that are counted: what SSL shrinks."""
     given = scores.float().softmax(-1).gather(1, targets.clamp(min=0)[:, None])[:, 0]
     return _average(given, torch.where(counted, targets, UNSEEN))
-
-
-def compute_cross_entropy(scores: Tensor, targets: Tensor) -> Tensor:
-    """What a model without debiasing learns from."""
-    return average_cross_entropy(scores.float(), targets, UNSEEN)
 
 
 def _average(values: Tensor, targets: Tensor) -> Tensor:

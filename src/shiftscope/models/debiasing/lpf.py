@@ -27,13 +27,16 @@ class PriorFeedback(Objective):
 
         return QuestionBranch(network.question_size, network.question_size, len(config.answers))
 
-    def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
-        from .loss import compute_cross_entropy, weigh_by_prior
+    def loss(
+        self, module: Any, batch: Any, read: Callable[[Any], AnswerStates], form: str
+    ) -> tuple[torch.Tensor, Losses]:
+        from ..end_to_end.answer_loss import average_answer_loss, get_taught
+        from .loss import weigh_by_prior
 
-        states = read(batch)
+        states, taught = read(batch), get_taught(batch, form)
         prior = getattr(module, HEAD)(states.question)
-        answer = weigh_by_prior(states.scores, prior, batch.taught, self.settings["gamma"])
-        question = compute_cross_entropy(prior, batch.taught)
+        answer = weigh_by_prior(states.scores, prior, taught, self.settings["gamma"], form)
+        question = average_answer_loss(prior, taught, form)
         return answer + question, {"answer": answer, "question": question}
 
 

@@ -22,6 +22,11 @@ class MixinHead(nn.Module):
         raised = bias.float() + self.smoothing.sigmoid()
         return raised / raised.sum(-1, keepdim=True)
 
+    def compute_odds(self, bias: Tensor) -> Tensor:
+        """[question, answer] the log odds of each answer by itself, the same added to b and to 1 − b."""
+        added = self.smoothing.sigmoid()
+        return (bias.float() + added).log() - (1 - bias.float() + added).log()
+
     def forward(self, joint: Tensor) -> Tensor:
         return F.softplus(self.factor(joint)[:, 0].float())
 

@@ -27,13 +27,16 @@ class QuestionMask(Objective):
 
         return MaskBranch(network.question_size, network.question_size, len(config.answers))
 
-    def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
-        from .loss import compute_cross_entropy, mask_scores
+    def loss(
+        self, module: Any, batch: Any, read: Callable[[Any], AnswerStates], form: str
+    ) -> tuple[torch.Tensor, Losses]:
+        from ..end_to_end.answer_loss import average_answer_loss, get_taught
+        from .loss import mask_scores
 
-        states, head = read(batch), getattr(module, HEAD)
+        states, head, taught = read(batch), getattr(module, HEAD), get_taught(batch, form)
         mask = head(states.question)
-        answer = compute_cross_entropy(mask_scores(states.scores, mask), batch.taught)
-        question = compute_cross_entropy(head.answer(mask), batch.taught)
+        answer = average_answer_loss(mask_scores(states.scores, mask), taught, form)
+        question = average_answer_loss(head.answer(mask), taught, form)
         return answer + self.settings["question"] * question, {"answer": answer, "question": question}
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...trainable import Losses, Rows
 from ..end_to_end.objective import Objective
+from ..end_to_end.questions import SIGMOID
 from .wrapper import ObjectiveWrapper
 
 if TYPE_CHECKING:
@@ -23,21 +24,24 @@ if TYPE_CHECKING:
 
 
 class IrrelevantPairs(Objective):
-    name = "ssl"
+    name, answer_loss = "ssl", SIGMOID
     needs_images = True
-    # The weight beside a cross entropy, and the share of the training after which pairs are used (12 of 30 epochs):
-    # both as in the authors' code.
-    settings: Mapping[str, float] = MappingProxyType({"weight": 1.2, "begin": 0.4})
+    # The weight beside sigmoids (beside one softmax its authors take 1.2), and the share of the training after which
+    # pairs are used (12 of 30 epochs).
+    settings: Mapping[str, float] = MappingProxyType({"weight": 3.0, "begin": 0.4})
 
     def make_examples(
         self, examples: AnswerExamples, supervision: Mapping[str, Any], name: str, config: AnswererConfig
     ) -> PairedExamples:
         return PairedExamples(examples, self.settings["begin"])
 
-    def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
-        from .loss import compute_answer_confidence, compute_cross_entropy
+    def loss(
+        self, module: Any, batch: Any, read: Callable[[Any], AnswerStates], form: str
+    ) -> tuple[torch.Tensor, Losses]:
+        from ..end_to_end.answer_loss import average_answer_loss, get_taught
+        from .loss import compute_answer_confidence
 
-        answer = compute_cross_entropy(read(batch).scores, batch.taught)
+        answer = average_answer_loss(read(batch).scores, get_taught(batch, form), form)
         if batch.image_of is None:
             return answer, {"answer": answer, "irrelevant": answer.new_zeros(())}
         other, differs = shuffle_images(batch)

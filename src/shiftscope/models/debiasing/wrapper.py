@@ -66,9 +66,10 @@ class ObjectiveWrapper(EntryWrapper):
         if self.objective.needs_images and not stage.sees:
             raise UserError(f"{inner}{PLUS}{name}: {name} pairs questions with other images, and {inner} sees none")
         made = copy.copy(stage)
-        made.objective = self.objective
+        made.objective, made.answer_loss = self.objective, self.objective.answer_loss
         if self.branch:
-            branch = hide_side(stage, self.branch, inner, name)
+            branch = hide_side(made, self.branch, inner, name)
+            branch.objective = None
             branch.name, branch.word = f"{self.branch}_branch", self.branch
             made.objective = self.objective.replace_branch(branch)
             made.needs = (branch.name,)

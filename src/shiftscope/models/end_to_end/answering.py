@@ -96,12 +96,14 @@ class AnsweringModel:
         """The number of each answer, and its probability."""
         import torch
 
+        from .answer_loss import compute_chances
+
         words, lengths = self.config.encode_words(tokenize_texts([tell_action(p.question).text for p in prompts]))
         with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16, enabled=self.device.startswith("cuda")):
             found = self._score(
                 prompts, torch.from_numpy(words).long().to(self.device), torch.from_numpy(lengths).to(self.device)
             )
-            chances, best = found.float().softmax(-1).max(-1)
+            chances, best = compute_chances(found, self.config.loss).max(-1)
         return best.tolist(), chances.clamp(max=1.0).tolist()
 
     def _score(self, prompts: Sequence[Prompt], words: Any, lengths: Any) -> Any:

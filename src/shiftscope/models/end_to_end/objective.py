@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ...trainable import Losses, Rows
+from .questions import SOFTMAX
 
 if TYPE_CHECKING:
     import torch
@@ -32,6 +33,7 @@ class Objective:
 
     name: str
     settings: Mapping[str, float] = MappingProxyType({})  # its weights, each a setting of the model
+    answer_loss: str = SOFTMAX  # the form of the loss that it was published with
     needs_images: bool = False
     branch: AnswerStage | None = None  # the stage that is trained before: what it answers is the bias
 
@@ -61,7 +63,9 @@ class Objective:
         """The stage's examples, with what the loss wants besides."""
         return examples
 
-    def loss(self, module: Any, batch: Any, read: Callable[[Any], AnswerStates]) -> tuple[torch.Tensor, Losses]:
+    def loss(
+        self, module: Any, batch: Any, read: Callable[[Any], AnswerStates], form: str
+    ) -> tuple[torch.Tensor, Losses]:
         """What a step makes small, and its terms; `read` gives the network's states of a batch."""
         raise NotImplementedError
 

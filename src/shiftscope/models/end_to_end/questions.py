@@ -24,6 +24,7 @@ FIRST_WORD = 3
 UNSEEN = -1  # the number of an answer that is not in the vocabulary: never right
 COUNTS = 10  # numbers up to this are answers of every schema
 PARTS_OP = "parts"  # a program with it asks about parts
+SOFTMAX, SIGMOID = LOSSES = ("softmax", "sigmoid")  # forms of the loss of answers, see answer_loss.py
 
 Ints = npt.NDArray[np.int64]
 
@@ -146,16 +147,19 @@ class AnswererConfig:
     image_size: tuple[int, int]  # width and height; (0, 0) where no image is seen
     features: Mapping[str, Any]  # what sees images, as `image_features` describes it; empty for none
     sizes: Mapping[str, float]  # the model's own
+    loss: str = SOFTMAX  # the form of the loss that gives its scores their meaning
 
     def to_json(self) -> dict[str, Any]:
-        named = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {k: list(v) if isinstance(v, tuple) else dict(v) for k, v in named.items()}
+        """Without the loss where it is a softmax, as configs were before there were two forms."""
+        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "loss"}
+        plain = {k: list(v) if isinstance(v, tuple) else dict(v) for k, v in named.items()}
+        return plain if self.loss == SOFTMAX else {**plain, "loss": self.loss}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        plain: dict[str, Any] = {f.name: data[f.name] for f in fields(cls)}
+        plain: dict[str, Any] = {f.name: data[f.name] for f in fields(cls) if f.name != "loss"}
         named: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()}
-        return cls(**named)
+        return cls(**named, loss=data.get("loss", SOFTMAX))
 
     @property
     def tokens(self) -> int:
@@ -180,13 +184,6 @@ class AnswererConfig:
     def encode_votes(self, questions: AnsweredQuestions) -> Ints:
         """[question, annotator] the number of what each answered, or UNSEEN."""
         return _renumber_votes(questions.votes, _renumber(questions.answer_words, self.answers))
-
-    def count_answers_by_type(self, questions: AnsweredQuestions) -> Ints:
-        """[question type, answer] how often each answer is the true one."""
-        answers, counts = self.encode_answers(questions), np.zeros((len(questions.type_words), len(self.answers)), int)
-        known = answers != UNSEEN
-        np.add.at(counts, (questions.types[known], answers[known]), 1)
-        return counts
 
 
 def tell_action(question: Question) -> Question:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ...batch_mean import average_cross_entropy
 from ...errors import UserError, unknown
 from ...question import Question
 from ...scene import Scene
@@ -30,7 +29,7 @@ from ...trainable import (
     order_by_image,
 )
 from .objective import BIAS, HEAD, Objective
-from .questions import END, UNSEEN, AnsweredQuestions, AnswererConfig, list_answers, tell_action
+from .questions import END, LOSSES, SOFTMAX, AnsweredQuestions, AnswererConfig, list_answers, tell_action
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +43,7 @@ LEAST = 9  # times that an answer of open vocabulary occurs to be learned: the u
 MEASURED = 2048  # questions measured at once
 RECIPE = ("batch", "lr", "weight_decay", "patience")  # what of a recipe is a setting
 NOTHING = ""  # the backbone of a model that has none
+LOSS = "loss"  # the setting that names the form of the loss
 BOTH, LANGUAGE, VISION = "both", "language", "vision"  # what a model reads
 
 
@@ -60,7 +60,8 @@ class AnswerStage(TrainStage):
     sizes: Mapping[str, float] = MappingProxyType({})
     takes_actions: bool = False  # whether it reads an action and a question as one text
     debiasable: bool = False  # whether its network has `read_states`, and it learns from answers alone
-    objective: Objective | None = None  # what it learns from instead of the cross entropy
+    answer_loss: str = SOFTMAX  # the form of the loss of answers
+    objective: Objective | None = None  # what it learns from instead of that loss
     works_blind: bool = False  # whether its network also works without any image
     reads: str = BOTH  # or what it is left with, of question and image
 
@@ -74,10 +75,11 @@ class AnswerStage(TrainStage):
 
     def list_settings(self) -> list[str]:
         own = self.objective.settings if self.objective else ()
-        return [*self.sizes, *RECIPE, *(("backbone",) if self.backbone != NOTHING else ()), *own]
+        backbone = ("backbone",) if self.backbone != NOTHING else ()
+        return [*self.sizes, *RECIPE, *backbone, *((LOSS,) if self.debiasable else ()), *own]
 
     def configure(self, settings: Mapping[str, str]) -> Self:
-        """The same with other sizes, another backbone, another rate and batch or another weight of its objective."""
+        """The same with other sizes, backbone, rate and batch, form of the loss or weights of its objective."""
         made = copy.copy(self)
         made.sizes = dict(self.sizes)
         named = self.list_settings()
@@ -90,6 +92,10 @@ class AnswerStage(TrainStage):
                 continue
             if name == "backbone":
                 made.backbone, made.captured = value, self.captured and value != "scratch"
+            elif name == LOSS:
+                if value not in LOSSES:
+                    raise unknown("loss", value, LOSSES)
+                made.answer_loss = value
             elif name in RECIPE:
                 changed: dict[str, Any] = {name: _read_number(name, value, getattr(made.recipe, name))}
                 made.recipe = replace(made.recipe, **changed)
@@ -100,6 +106,7 @@ class AnswerStage(TrainStage):
     def describe(self, schema: Schema) -> dict[str, Any]:
         own: dict[str, Any] = {"objective": self.objective.to_json()} if self.objective else {}
         own |= {"reads": self.reads} if self.reads != BOTH else {}
+        own |= {"loss": self.answer_loss} if self.answer_loss != SOFTMAX else {}
         return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)} | own
 
     def collects_like(self, other: TrainStage) -> bool:
@@ -126,7 +133,7 @@ class AnswerStage(TrainStage):
             size = (int(train.pixels.shape[2]), int(train.pixels.shape[1]))
         listed = tuple(sorted(set(words))) if self.reads != VISION else (), list_answers(schema, answers)
         own = {f"{self.objective.name} {k}": v for k, v in self.objective.settings.items()} if self.objective else {}
-        return AnswererConfig(*listed, size, self._describe_features(schema), {**self.sizes, **own})
+        return AnswererConfig(*listed, size, self._describe_features(schema), {**self.sizes, **own}, self.answer_loss)
 
     def read_config(self, data: Mapping[str, Any]) -> AnswererConfig:
         return AnswererConfig.from_json(data)
@@ -155,11 +162,13 @@ class AnswerStage(TrainStage):
         """[question, answer] of the questions that another stage of that name learns from, in the order they have."""
         import torch
 
-        mine = replace(data, supervision={self.name: data.supervision[name]})
+        from .answer_loss import compute_chances
+
+        mine, form = replace(data, supervision={self.name: data.supervision[name]}), module.config.loss
         examples = self.make_questions(mine, module.config, device)
         with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=device != "cpu"):
             batches = (examples.batch(rows) for rows in torch.split(torch.arange(len(examples)), MEASURED))
-            return torch.cat([self.logits(module, batch).float().softmax(-1).half() for batch in batches])
+            return torch.cat([compute_chances(self.logits(module, batch), form).half() for batch in batches])
 
     def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> ExampleSet:
         examples = self.make_questions(data, config, device)
@@ -199,8 +208,12 @@ class AnswerStage(TrainStage):
     def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
         """What has no answer in the vocabulary teaches nothing."""
         if self.objective is not None:
-            return self.objective.loss(module, batch, lambda some: self.read_states(module, some))
-        return average_cross_entropy(self.logits(module, batch).float(), batch.taught, UNSEEN), {}
+            return self.objective.loss(module, batch, lambda some: self.read_states(module, some), self.answer_loss)
+        from .answer_loss import average_answer_loss, get_taught
+
+        return average_answer_loss(
+            self.logits(module, batch), get_taught(batch, self.answer_loss), self.answer_loss
+        ), {}
 
     def measure(self, module: Any, batch: Any) -> Counts:
         """An answer outside the vocabulary is wrong, whatever is answered."""
@@ -278,6 +291,14 @@ class AnswerExamples:
             image_of,
             agreement=measure_agreement(self.votes[here], self.answers) if self.votes.shape[1] else None,
         )
+
+    def grade_answers(self, rows: torch.Tensor) -> torch.Tensor:
+        """[question, answer] how right each answer is, from 0 to 1."""
+        import torch
+
+        if self.votes.shape[1]:
+            return measure_agreement(self.votes[rows], self.answers)
+        return (self.targets[rows, None] == torch.arange(self.answers, device=rows.device)).float()
 
 
 def measure_agreement(votes: torch.Tensor, answers: int) -> torch.Tensor:

@@ -123,7 +123,8 @@ class _SelectionRunner:
         if world.name not in {record.name for record in stored}:
             self.store.add(world)
             yield world
-        done = {r.key for r in stored if isinstance(r, SelectionRun) and r.data == world.data}
+        runs = (r for r in stored if isinstance(r, SelectionRun) and r.data == world.data)
+        done = {run.key for run in runs if self.spec.study.trains_alike(run)}
         failed: list[str] = []
         for job in plan:
             if (job.method, job.seed, job.training) in done:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from lazy import lazy
@@ -20,10 +19,10 @@ WORDS, ANSWERS, NUMBERS = ("how", "many", "cars"), ("yes", "no", "1", "2"), 6
 SMALL = {"words": 8, "hidden": 16, "visual": 8, "dropout": 0.0, "fusion": 16, "chunks": 4, "rank": 2, "glimpses": 2}
 
 
-def build(kind):
-    stage = load_kind(kind).ENTRY.stage
+def build(kind, settings=()):
+    stage = load_kind(kind).ENTRY.stage.configure(dict(settings))
     sizes = {name: SMALL[name] for name in stage.sizes}
-    config = AnswererConfig(WORDS, ANSWERS, (0, 0), {"numbers": NUMBERS, "trained": False}, sizes)
+    config = AnswererConfig(WORDS, ANSWERS, (0, 0), {"numbers": NUMBERS, "trained": False}, sizes, stage.answer_loss)
     torch.manual_seed(0)
     return stage, stage.build(config, {}).train()
 
@@ -53,10 +52,10 @@ def slope_of(stage, module, batch, term=""):
     return dict(zip(own, torch.autograd.grad(terms[term] if term else loss, list(own.values())), strict=True))
 
 
-def assert_backbone(backbone, kind, batch, settings=(), prepare=lambda module: None):
-    plain_stage, plain = build(backbone)
-    stage, module = build(kind)
-    stage = stage.configure(dict(settings))
+def assert_backbone(backbone, kind, batch, loss, settings=(), prepare=lambda module: None):
+    """Without `loss`, the method keeps the form that it was published with, and its backbone takes the same."""
+    stage, module = build(kind, [*settings, *([("loss", loss)] if loss else ())])
+    plain_stage, plain = build(backbone, [("loss", stage.answer_loss)])
     prepare(module)
     module.load_state_dict(plain.state_dict(), strict=False)
     wanted = slope_of(plain_stage, plain, batch)
@@ -64,36 +63,61 @@ def assert_backbone(backbone, kind, batch, settings=(), prepare=lambda module: N
         torch.testing.assert_close(slope, wanted[name], msg=lambda text, name=name: f"{name}: {text}")
 
 
+@pytest.mark.parametrize("loss", ["", "softmax"])
 @pytest.mark.parametrize("backbone", BACKBONES)
-def test_a_uniform_bias_leaves_the_backbone(backbone):
-    uniform = torch.full((5, len(ANSWERS)), 1 / len(ANSWERS))
+def test_a_uniform_bias_leaves_the_backbone(backbone, loss):
+    """Uniform over what is chosen from: all answers of a softmax, yes and no of each sigmoid."""
+    uniform = torch.full((5, len(ANSWERS)), 1 / len(ANSWERS) if loss else 1 / 2)
     for method in ("lmh", "lmh_l", "lmh_v"):
-        assert_backbone(backbone, f"{backbone}+{method}", make_batch(uniform))
+        assert_backbone(backbone, f"{backbone}+{method}", make_batch(uniform), loss)
 
 
+@pytest.mark.parametrize("loss", ["", "sigmoid"])
 @pytest.mark.parametrize("backbone", BACKBONES)
-def test_a_mask_of_ones_leaves_the_backbone(backbone):
+def test_a_mask_of_ones_leaves_the_backbone(backbone, loss):
     def open_mask(module):
         torch.nn.init.zeros_(module.objective.scores[-1].weight)
         torch.nn.init.constant_(module.objective.scores[-1].bias, 40.0)
 
-    assert_backbone(backbone, f"{backbone}+rubi", make_batch(), prepare=open_mask)
+    assert_backbone(backbone, f"{backbone}+rubi", make_batch(), loss, prepare=open_mask)
 
 
+@pytest.mark.parametrize("loss", ["", "softmax", "sigmoid"])
 @pytest.mark.parametrize("backbone", BACKBONES)
-def test_no_gamma_and_no_weight_leave_the_backbone(backbone):
-    assert_backbone(backbone, f"{backbone}+lpf", make_batch(), [("gamma", "0")])
-    assert_backbone(backbone, f"{backbone}+ssl", make_batch(), [("weight", "0")])
+def test_no_gamma_and_no_weight_leave_the_backbone(backbone, loss):
+    assert_backbone(backbone, f"{backbone}+lpf", make_batch(), loss, [("gamma", "0")])
+    assert_backbone(backbone, f"{backbone}+ssl", make_batch(), loss, [("weight", "0")])
 
 
-def test_a_bias_changes_what_is_learned():
+@pytest.mark.parametrize("loss", ["softmax", "sigmoid"])
+def test_a_bias_changes_what_is_learned(loss):
     """Or else the reductions above would say nothing."""
     skewed = torch.tensor([[0.97, 0.01, 0.01, 0.01]]).expand(5, 4)
     for kind, batch in (("updn+lmh", make_batch(skewed)), ("updn+rubi", make_batch()), ("updn+lpf", make_batch())):
-        with pytest.raises(AssertionError):
-            assert_backbone("updn", kind, batch)
-    with pytest.raises(AssertionError):
-        assert_backbone("updn", "updn+ssl", make_batch())
+        with pytest.raises(AssertionError, match="not close"):
+            assert_backbone("updn", kind, batch, loss)
+    with pytest.raises(AssertionError, match="not close"):
+        assert_backbone("updn", "updn+ssl", make_batch(), loss)
+
+
+def test_each_has_the_loss_it_was_published_with():
+    published = {"s_mrl": "softmax", "updn": "sigmoid", "ban": "sigmoid", "lxmert": "softmax", "lstm": "softmax"}
+    published |= {"updn+lmh": "sigmoid", "s_mrl+lmh": "sigmoid", "updn+ssl": "sigmoid", "updn+language": "sigmoid"}
+    published |= {"s_mrl+rubi": "softmax", "updn+rubi": "softmax", "updn+lpf": "softmax"}
+    assert {kind: find_trainable(kind).stages[-1].answer_loss for kind in published} == published
+    assert [stage.answer_loss for stage in find_trainable("s_mrl+lmh_l").stages] == ["sigmoid", "sigmoid"]
+    changed = find_trainable("updn+lmh_v").configure({"loss": "softmax"})
+    assert [stage.answer_loss for stage in changed.stages] == ["softmax", "softmax"]
+    with pytest.raises(UserError, match="sigmoid"):
+        find_trainable("updn").configure({"loss": "sigmod"})
+
+
+def test_a_config_says_what_its_scores_mean():
+    plain = AnswererConfig(WORDS, ANSWERS, (0, 0), {}, {})
+    assert "loss" not in plain.to_json()  # as before there were two forms
+    assert AnswererConfig.from_json(plain.to_json()).loss == "softmax"
+    each = replace(plain, loss="sigmoid")
+    assert AnswererConfig.from_json(each.to_json()).loss == "sigmoid"
 
 
 def test_irrelevant_pairs_exclude_the_questions_own_image():
@@ -162,20 +186,38 @@ def test_what_cannot_be_composed_is_refused(name, words):
         find_trainable(name)
 
 
-def test_answer_frequencies_are_counted_by_question_type():
+def average_answers(asked, loss):
+    """By question type, of pairs of an answer (or several annotators') and a type."""
+    from shiftscope.models.debiasing.lmh import average_by_type
     from shiftscope.models.end_to_end.questions import AnsweredQuestions
+    from shiftscope.models.end_to_end.training import AnswerExamples
     from shiftscope.question import Question
     from shiftscope.scene import Scene
 
-    asked = [("yes", "is"), ("no", "is"), ("yes", "is"), ("2", "how many")]
-    questions = [Question(str(k), "is it?", ("a",), answer=a, kind=kind) for k, (a, kind) in enumerate(asked)]
+    questions = [
+        Question(str(k), "is it?", ("a",), answer=votes[0], answers=votes if len(votes) > 1 else (), kind=kind)
+        for k, (votes, kind) in enumerate(asked)
+    ]
     found = AnsweredQuestions.collect([Scene(id="a", objects=())], questions)
     joined = AnsweredQuestions.join([found, found])
-    config = AnswererConfig(WORDS, ANSWERS, (0, 0), {}, {})
-    counts = dict(zip(joined.type_words, config.count_answers_by_type(joined), strict=True))
-    assert counts["is"].tolist() == [4, 2, 0, 0]
-    assert counts["how many"].tolist() == [0, 0, 0, 2]
-    assert np.sum(config.count_answers_by_type(found)) == 4
+    config = AnswererConfig(WORDS, ANSWERS, (0, 0), {}, {}, loss)
+    examples = AnswerExamples(joined, config, None, "cpu")
+    table = average_by_type(examples, torch.from_numpy(joined.types), len(joined.type_words), config)
+    return {name: row.tolist() for name, row in zip(joined.type_words, table, strict=True)}
+
+
+@pytest.mark.parametrize("loss", ["softmax", "sigmoid"])
+def test_answer_frequencies_are_those_of_the_question_type(loss):
+    asked = [("yes",), "is"], [("no",), "is"], [("yes",), "is"], [("2",), "how many"], [("seven",), "how many"]
+    found = average_answers(asked, loss)  # the last is outside the vocabulary
+    assert found["is"] == pytest.approx([2 / 3, 1 / 3, 0, 0])
+    assert found["how many"] == [0, 0, 0, 1]
+
+
+def test_annotators_answers_are_averaged_as_they_are_scored():
+    asked = [("yes", "yes", "yes", "no"), "is"], [("no", "no", "no", "no"), "is"]  # each of both by at least 3: right
+    assert average_answers(asked, "sigmoid")["is"] == pytest.approx([1 / 2, 2 / 3, 0, 0])
+    assert average_answers(asked, "softmax")["is"] == pytest.approx([3 / 7, 4 / 7, 0, 0])
 
 
 @pytest.mark.parametrize("backbone", BACKBONES)
@@ -190,3 +232,13 @@ def test_rows_that_are_aligned_for_a_gpu_change_no_score(backbone, monkeypatch):
     groups = tuple(replace(group, features=network.align_rows(group.features)) for group in batch.images.groups)
     found = stage.logits(module, replace(batch, images=network.RegionTable(groups)))
     torch.testing.assert_close(found, wanted)
+
+
+def test_the_attention_of_ban_is_bilinear_over_all_words_and_regions():
+    _, module = build("ban")
+    torch.manual_seed(3)
+    states, seen, known = torch.randn(2, 3, 16), torch.randn(2, 4, module.seen), torch.rand(2, 3, 4) > 0.2
+    keys = module.word_keys(states), module.glimpses, module.region_keys(seen)
+    asked = torch.einsum("nwd,gd,nrd->ngwr", *keys).masked_fill(~known[:, None], -1e9)
+    wanted = asked.flatten(2).softmax(-1).view_as(asked)
+    torch.testing.assert_close(module._attend(states, seen, known), wanted)
