@@ -32,6 +32,7 @@ class ModelTraining:
     other: str = ""  # the training that other parts are taken from
     folders: tuple[tuple[str, str], ...] = ()  # settings that name folders of other trainings
     settings: tuple[tuple[str, str], ...] = ()  # all others
+    epochs: int | None = None  # else as many as its recipe says
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -57,7 +58,7 @@ class ModelScale:
     images: int  # of the dataset, over its splits
     size: tuple[int, int]
     drawn: int = 0  # images that a training on another world draws; 0: the dataset's own are used instead
-    epochs: int | None = None  # of every training; else as many as its recipe says
+    epochs: int | None = None  # of every training; else as many as each asks for
     shard: int = 250
     limit: int | None = None  # questions of a test set that are asked; all if not given
 

@@ -163,7 +163,7 @@ class _ModelStudyRun:
             images=scale.drawn if drawn else scale.images,
             only=plan.only,
             other=self._find_folder(plan.other) if plan.other else None,
-            epochs=scale.epochs,
+            epochs=scale.epochs or plan.epochs,
             settings=(*((key, str(self._find_folder(other))) for key, other in plan.folders), *plan.settings),
             device=self.spec.device,
             workers=self.spec.workers,
