@@ -200,7 +200,9 @@ def test_what_is_found_does_not_depend_on_what_was_decided_before(monkeypatch):
     for k, subgraph in enumerate(reversed(wanted)):
         asked_before.find_distractors(subgraph, 12, k)
     known = [asked_before.find_distractors(subgraph, 6, 0) for subgraph in wanted]
-    assert known == [related(scenes).find_distractors(subgraph, 6, 0) for subgraph in wanted]
+    index = asked_before.index  # which decides nothing
+    fresh = (RelatedImages(index, build_exclusivity(SCHEMA)) for _ in wanted)
+    assert known == [one.find_distractors(subgraph, 6, 0) for one, subgraph in zip(fresh, wanted, strict=True)]
     monkeypatch.setattr("shiftscope.scene_graph.related_images.LARGEST", 40)  # bytes: four names at once
     forgetful = related(scenes)
     assert known == [forgetful.find_distractors(subgraph, 6, 0) for subgraph in wanted]
