@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -40,6 +41,7 @@ def pytest_collection_finish() -> None:
     """Refuse files that call a kernel when imported: each worker would compile it, and both the same at once."""
     if "numba" in sys.modules:
         raise pytest.UsageError("a test file calls a kernel when it is imported; let a fixture do it")
+    gc.freeze()  # thousands of tests stay to the end; searching them for garbage at each full collection is in vain
 
 
 @pytest.fixture

@@ -27,7 +27,8 @@ DATA = ("--size", "96x64", "--questions", "4")  # of a small dataset of CLEVR
 
 @pytest.fixture(scope="module")
 def executor():
-    """Two workers of a cluster of its own, in this process."""
+    """Two workers of a cluster of its own, in this process; no nicer than the other tests, or they wait for these."""
+    os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
 
     yield open_executor(2, cluster="ray:local")

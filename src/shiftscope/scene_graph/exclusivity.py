@@ -23,7 +23,7 @@ from .noun_table import UNKNOWN, KnownNoun, NounTable, Verdicts
 from .pack import get_noun_attribute
 from .relation_exclusivity import RelationSource, are_apart, find_acts, index_groups
 from .subgraph import NODE_KINDS, NodeKind
-from .wordnet import WordNet
+from .wordnet import WordNet, load_wordnet
 
 MOST_NOUNS = 20_000  # that are compared all at once
 THRESHOLD = 0.5  # above it, one word may stand in for another
@@ -97,7 +97,7 @@ def build_exclusivity(
     sources: list[ExclusivitySource] = [read_exclusivity_table(table)] if table else []
     if schema.closed:
         return MutualExclusivity([*sources, ClosedSchemaSource(schema)])
-    known = WordNet(wordnet) if wordnet else None
+    known = load_wordnet(wordnet) if wordnet else None
     sources += [OpenSchemaSource(schema, known), RelationSource(), *([known] if known else ())]
     return MutualExclusivity([*sources, NLI(nli)] if nli else sources)
 

@@ -163,6 +163,16 @@ def identify_wordnet(path: Path = SHIPPED) -> str:
     return digest_of("".join(file_digest(path / f"data.{pos}") for pos in POINTERS).encode())
 
 
+def load_wordnet(path: Path = SHIPPED) -> WordNet:
+    """The shipped part is read once per process; files of a user's own may change, and are read again."""
+    return _load_shipped() if path == SHIPPED else WordNet(path)
+
+
+@cache
+def _load_shipped() -> WordNet:
+    return WordNet()
+
+
 # Lists are stored as their lengths and all members in a row, words as lines of text.
 
 

@@ -35,11 +35,12 @@ def cache(tmp_path_factory):
 
 @pytest.fixture
 def small(monkeypatch, cache):
-    """The set without what is beside the factors, at a fraction of its pictures' size, in a cache of its own."""
+    """The set without what is beside the factors, at a fraction of its pictures' size and of a shard's number, in a
+    cache of its own."""
     monkeypatch.setattr("shiftscope.run.diagnostic_set.find_cache_folder", lambda: cache)  # that of kernels stays
     whole = load_diagnostic_set(1)
     parts = [
-        replace(part, fields={**part.fields, "size": [120, 80]})
+        replace(part, fields={**part.fields, "size": [120, 80], "shard": 10})
         for part in whole.parts
         if part.group == FACTORS and part.name in ("default", "hard", "rd+")
     ]

@@ -11,7 +11,7 @@ from benchmarks.exclusivity import REPORTED, judge_pairs, measure_accuracy
 from shiftscope.errors import UserError
 from shiftscope.files import file_digest
 from shiftscope.scene_graph.exclusivity import THRESHOLD, MutualExclusivity, build_exclusivity, read_exclusivity_table
-from shiftscope.scene_graph.wordnet import SHIPPED, WordNet, identify_wordnet, read_folder
+from shiftscope.scene_graph.wordnet import SHIPPED, WordNet, identify_wordnet, load_wordnet, read_folder
 from shiftscope.schemas import clevr, gqa, superclevr
 
 EVERYDAY = build_exclusivity(gqa.SCHEMA)
@@ -201,6 +201,16 @@ def write_wordnet(folder: Path) -> Path:
 )
 def test_wordnet(tmp_path, kind, first, second, verdict):
     assert WordNet(write_wordnet(tmp_path)).score_exclusivity(kind, first, [second]) == [verdict]
+
+
+def test_the_shipped_wordnet_is_read_once_and_a_users_own_each_time(tmp_path, refuses):
+    assert load_wordnet() is load_wordnet(SHIPPED)
+    assert load_wordnet().score_exclusivity("object", "dog", ["cat", "animal"]) == [1.0, 0.0]
+    folder = write_wordnet(tmp_path)
+    assert load_wordnet(folder).score_exclusivity("object", "man", ["lady"]) == [1.0]
+    (folder / "data.noun").unlink()
+    with refuses("apt-get install wordnet-base"):
+        load_wordnet(folder)
 
 
 def test_a_folder_without_wordnet_says_how_to_get_it(tmp_path):

@@ -306,18 +306,22 @@ with run_log.RunWriter(folder, {"model": "toy"}) as run:
 """
 
 
+def start_run(folder: Path, stop: int) -> int:
+    return subprocess.run([sys.executable, "-c", KILLED, folder, str(stop)], check=False).returncode
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed") / "run"
+    assert start_run(folder, 0) == 0
+    return contents(folder)
+
+
 @pytest.mark.parametrize("stop", [1, 2, 4, 8, 9])
-def test_a_killed_run_ends_as_an_undisturbed_one(stop, tmp_path):
-    script = tmp_path / "run.py"
-    script.write_text(KILLED)
-
-    def start(folder: Path, at: int) -> int:
-        return subprocess.run([sys.executable, script, folder, str(at)], check=False).returncode
-
-    assert start(tmp_path / "whole", 0) == 0
-    assert start(tmp_path / "killed", stop) == -signal.SIGKILL
-    assert start(tmp_path / "killed", 0) == 0
-    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+def test_a_killed_run_ends_as_an_undisturbed_one(stop, undisturbed, tmp_path):
+    assert start_run(tmp_path / "killed", stop) == -signal.SIGKILL
+    assert start_run(tmp_path / "killed", 0) == 0
+    assert contents(tmp_path / "killed") == undisturbed
     assert json.loads((tmp_path / "killed" / "run.json").read_text())["rows"] == 6
 
 

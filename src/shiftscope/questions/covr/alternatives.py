@@ -16,7 +16,7 @@ from ...english.nouns import (
 )
 from ...english.word_lists import word_set
 from ...scene_graph.relation_exclusivity import classify_target
-from ...scene_graph.wordnet import WordNet
+from ...scene_graph.wordnet import WordNet, load_wordnet
 from .fluency import ENCOMPASSING
 
 ALIKE_MODIFIERS: tuple[Callable[[str], bool], ...] = (OWN_PARTS.__contains__,)  # with a hand, with a fork
@@ -50,7 +50,7 @@ def share_kind(one: str, other: str) -> bool:
 
 @cache
 def _find_wide_kinds() -> tuple[WordNet, frozenset[int]]:
-    wordnet = WordNet()
+    wordnet = load_wordnet()
     found = (wordnet.find_senses(name, "noun")[0] for name in word_set("nouns", "kinds too wide to choose within"))
     return wordnet, frozenset[int]().union(*map(wordnet.list_wider, found))
 

@@ -35,7 +35,7 @@ from ...rng import derive
 from ...scene import Scene
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity, build_exclusivity
 from ...scene_graph.pack import get_noun_attribute
-from ...scene_graph.wordnet import SHIPPED, WordNet
+from ...scene_graph.wordnet import SHIPPED, load_wordnet
 from ...schema import Schema
 from ...shift.held_out.facts import truncate_program
 from . import SourceSplit
@@ -70,7 +70,7 @@ class ObjectSubstitution:
         """What the names of the split's scene graphs occur with."""
         if schema.name not in self._places:
             scenes = (self._data.scenes((image,))[0] for image in self._data.images)
-            places = AttestedPlaces(scenes, schema, WordNet(self._wordnet), get_noun_attribute(schema))
+            places = AttestedPlaces(scenes, schema, load_wordnet(self._wordnet), get_noun_attribute(schema))
             self._places[schema.name] = places
         return self._places[schema.name]
 

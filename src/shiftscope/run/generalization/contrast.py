@@ -22,7 +22,7 @@ from ...errors import unknown
 from ...lang.exec.exact import Undefined
 from ...lang.program import Program, node
 from ...question import Question
-from ...scene_graph.wordnet import SHIPPED, WordNet
+from ...scene_graph.wordnet import SHIPPED, load_wordnet
 from ...shift.held_out import facts
 from .. import generalization as frame
 from ._object_substitution import ANOTHER_OBJECT, ObjectSubstitution, match_case
@@ -163,7 +163,7 @@ def plan(data: frame.SourceSplit, options: ContrastOptions) -> frame.Generalizat
     """The questions that have variants, each followed by them."""
     wordnet = Path(options.wordnet) if options.wordnet else SHIPPED
     if options.wordnet:
-        WordNet(wordnet)  # refused before anything is made
+        load_wordnet(wordnet)  # refused before anything is made
     objects = ObjectSubstitution(data, options.seed, wordnet) if "objects" in options.sets else None
 
     def build(question: Question, why: Counter[str]) -> list[Question]:

@@ -38,7 +38,7 @@ from ...metrics.missing_objects import REASON
 from ...question import Question
 from ...questions.answer_space import infer_expected
 from ...result import AS_IS, Prediction, QuestionRecord, RunRecords, Score, records_of
-from ...scene_graph.wordnet import WordNet
+from ...scene_graph.wordnet import WordNet, load_wordnet
 from ...schema import OPEN, Schema
 from ...store.question_part import QuestionPart
 from ...store.run_log import read_rows
@@ -175,8 +175,8 @@ class ProgramDiagnostics:
     def _open_wordnet(self) -> WordNet | None:
         """The user's; else our own where the scenes' vocabulary is open."""
         if self.wordnet:
-            return WordNet(Path(self.wordnet))
-        return None if self.tested.material.source.schema().closed else WordNet()
+            return load_wordnet(Path(self.wordnet))
+        return None if self.tested.material.source.schema().closed else load_wordnet()
 
     def _score_on_true_scenes(
         self, rows: Sequence[Row], names: dictionary.NameDictionary | None, right: str, missing: str
@@ -262,7 +262,7 @@ def plan(data: frame.SourceSplit, options: TransferOptions) -> frame.Generalizat
     if options.names:
         dictionary.read_name_table(Path(options.names))  # refused before anything is asked
     if options.wordnet:
-        WordNet(Path(options.wordnet))
+        load_wordnet(Path(options.wordnet))
     folder = parse_path(options.home)
     if folder.resolve() == data.folder.resolve():
         return frame.GeneralizationPlan(why_not=f"{folder} is the data itself; transfer is between two datasets")

@@ -147,6 +147,22 @@ def test_measure_counts_what_is_wrong():
     assert counts["token"][0] < counts["token"][1]
 
 
+def test_a_program_that_only_begins_as_expected_is_not_exact():
+    """Programs are measured to the length of the longest expected; what is decoded of longer ones is the same."""
+    module = made(2)
+    words = everything().words.long()
+    whole = decode.decode_greedily(module, words)
+    lengths = (whole != vocabulary_module.PAD).sum(1)
+    for cut in (3, 7):
+        assert torch.equal(decode.decode_greedily(module, words, cut), whole[:, :cut])
+    assert torch.equal(decode.decode_greedily(module, words, 1000), whole)
+    begin = torch.full((len(words), 1), vocabulary_module.BEGIN)
+    for expected, right in ((whole[:, : lengths.max()], len(words)), (whole[:, : lengths.min() - 1], 0)):
+        tokens = torch.cat([begin, expected], 1).numpy()
+        batch = loss.QuestionParserBatch.from_encoded(words.numpy(), tokens)
+        assert decode.measure(module, batch)["exact"] == (right, len(words))
+
+
 def test_measure_counts_varied_questions_too_and_an_epoch_is_chosen_by_both():
     counts = decode.measure(made(enriched=0.5), everything().take(torch.arange(16)))
     assert counts["varied"] == (0, 16) and decode.find_augmenter.cache_info().currsize

@@ -40,16 +40,17 @@ def parse(module: QuestionParser, texts: Sequence[str], batch: int | None = None
 
 
 @torch.inference_mode()
-def decode_greedily(module: QuestionParser, words: Tensor) -> Tensor:
-    """[question, token] the tokens of a program for each question, PAD behind."""
+def decode_greedily(module: QuestionParser, words: Tensor, most: int | None = None) -> Tensor:
+    """[question, token] the tokens of a program for each question, PAD behind; no more than so many of each."""
     module.eval()
     grammar, longest = module.grammar, module.config.longest_program
+    steps = longest if most is None else min(most, longest)
     memory, table = module.encode_words(words), module.tables.embed_tokens()
     state, stack = module.start_state(memory), grammar.start(len(words))
     last = torch.full((len(words),), BEGIN, device=words.device)
-    made = torch.full((len(words), longest), PAD, device=words.device)
+    made = torch.full((len(words), steps), PAD, device=words.device)
     rows = torch.arange(len(words), device=words.device)  # those still going
-    for at in range(longest):
+    for at in range(steps):
         scores, state = module.score_tokens(last[:, None], memory, state, table)
         allowed = grammar.mask_allowed(stack, longest - at)
         last = torch.where(allowed, scores[:, 0], float("-inf")).argmax(-1)
@@ -90,7 +91,7 @@ def measure(module: QuestionParser, batch: QuestionParserBatch) -> Counts:
 
 def _count_exact(module: QuestionParser, batch: QuestionParserBatch) -> int:
     true = batch.tokens[:, 1:]
-    wide = max(true.shape[1], module.config.longest_program)
-    both = (decode_greedily(module, batch.words), true)
+    wide = true.shape[1] + 1  # a program that is longer than all of these is not theirs, whatever it ends in
+    both = (decode_greedily(module, batch.words, wide), true)
     decoded, expected = (torch.nn.functional.pad(t, (0, wide - t.shape[1]), value=PAD) for t in both)
     return int((decoded == expected).all(1).sum())
