@@ -16,12 +16,13 @@ from ...scene import FREE
 from .grammar import SENTENCE, GrammarRule, NodeLink
 from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
 from .meaning import ALT, LEAF, NUMBER, Tree
-from .patterns import EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
+from .patterns import CONJUNCTIONS, EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
 
 BEST = 3  # readings of the same words as the same category
 WIDTH = 4  # partial readings of a rule from and to the same places
 EDITS = (2, 5, 10)  # at most in a question; more only where fewer give no program
 UNMET = 0.5  # times that a child below a node is taken to be met, where it was not
+UNUSUAL = 6.0  # cost of describing what is described, which a meaning does by one conjunction
 NEW_LEAF = 6.0  # cost of a word that no training question has as a leaf of its own
 
 
@@ -81,10 +82,12 @@ class ChartParser:
     def score_links(self, tree: Tree) -> float:
         """The logarithm of how probably a node has such children; what was never met is improbable, not excluded."""
         label = tree[0]
-        score = 0.0
+        score = -UNUSUAL if label == "with" == tree[1][0] else 0.0
         for k, child in enumerate(tree[1:]):
             kind = LEAF if child[0] == ALT else child[0]  # an alternative stands where its parts may
             met = self.links.get((label, k, kind), 0)
+            if not met and kind in CONJUNCTIONS:  # and so does a conjunction that was never met there
+                met = self.links.get((label, k, child[1][0]), 0)
             score += math.log((met + UNMET) / (self.parents[label, k] + 1.0))
         return score
 
