@@ -52,8 +52,8 @@ def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]
     """
     found: dict[GrammarRule, float] = {}
     labels = {rule.label for rule in rules}
-    alternatives = sorted((-score, rule.pattern) for rule, score in rules.items() if rule.label == ALT)
-    between = [_cut_edges(pattern)[1:-1] for _, pattern in alternatives[:1]]
+    alternatives = sorted((r for r in rules if r.label == ALT), key=lambda r: (-rules[r], str(r)))
+    between = [_cut_edges(rule.pattern)[1:-1] for rule in alternatives[:1]]
     for rule, score in rules.items():
         made: list[GrammarRule] = []
         if rule.label == ALT:

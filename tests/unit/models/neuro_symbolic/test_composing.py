@@ -8,7 +8,9 @@ import pytest
 from shiftscope.errors import UserError
 from shiftscope.lang.text import format_program, parse_program
 from shiftscope.models.neuro_symbolic.composing import ComposingConfig, ComposingParser, learn_composing
+from shiftscope.models.neuro_symbolic.grammar import GrammarRule
 from shiftscope.models.neuro_symbolic.lexicon import TextMeaning, learn_lexicon, split_words
+from shiftscope.models.neuro_symbolic.patterns import derive_rules
 from shiftscope.schemas.superclevr import SCHEMA
 from vehicle_pairs import NOUNS, RELATIONS, build_pairs, find, plural
 
@@ -74,6 +76,13 @@ def test_a_choice_between_nouns_is_learned_from_one_between_colors(parser):
 def test_a_choice_between_relations_is_learned_from_one_between_colors(parser):
     said = read(parser, "Is the sedan behind a truck or to the left of it?")
     assert said == f"choose_relation(unique({find('sedan')}), {find('truck')}, behind, left, object)"
+
+
+def test_of_alternatives_as_likely_as_each_other_one_is_taken():
+    pred = GrammarRule("pred", "predicate", (1, "a", 0), ("objects", "relation"))
+    rules = {GrammarRule("alt", "noun", words, ("noun", "noun")): -1.0 for words in ((0, "or", 1), (":", 0, "or", 1))}
+    derived = [rule for rule in derive_rules({pred: -1.0, **rules}) if rule.label == "pred_alt"]
+    assert [rule.pattern for rule in derived] == [(1, "a", 0, "or", 2)]
 
 
 def test_two_predicates_are_joined_as_two_things_are():
