@@ -2,9 +2,9 @@
 
 A question is parsed as the rules say, and leniently: words may be skipped, rules may lack a word, and a word may stand
 for another, few of them at first, each at a cost: little for words that the grammar itself shows to be optional or
-exchangeable (rules that are else alike), more for those that are rare and so tell much. Two laws of the language add
-rules: whatever kind of leaf *this or that* was learned of, it may be said of others; and whether two sets are alike in
-something may be asked of one.
+exchangeable (rules that are else alike), more for those that are rare and so tell much. Laws of the language add
+rules: whatever kind of leaf *this or that* was learned of, it may be said of others, and *this and that* likewise; and
+whether two sets are alike in something may be asked of one.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...scene import FREE
 from .grammar import SENTENCE, GrammarRule, NodeLink
 from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
-from .meaning import ALT, LEAF, NUMBER, Tree
+from .meaning import ALT, LEAF, NUMBER, Tree, asks_choices
 from .patterns import CONJUNCTIONS, EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
 
 BEST = 3  # readings of the same words as the same category
@@ -191,6 +191,8 @@ class QuestionChart:
                 node, way, skipped = queue.pop()
                 for rule, score in () if skipped else node.ends:
                     tree = _build_tree(rule, way[2])
+                    if not asks_choices(tree):
+                        continue  # it would take the place of readings that have a program
                     one = Reading(way[0] + score + self.parser.score_links(tree), way[1], tree)
                     if _keep(here.setdefault(rule.category, []), one):
                         todo.append((rule.category, one))
