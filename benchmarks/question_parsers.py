@@ -310,7 +310,7 @@ def write_page(path: Path, results: Path, rows: Sequence[dict[str, Any]]) -> Non
         "",
         "| split | wording | command |",
         "|---|---|---|",
-        *(f"| {s} | {w} | `{command} --splits {s} --wordings {w} --limit 100` |" for s, w in missing),
+        *(f"| {s} | {w} | `{command} --splits {s} --wordings {w} --limit 80` |" for s, w in missing),
         *([] if missing else ["| – | – | – |"]),
     ]
     write_whole(path, ("\n".join(lines) + "\n").encode())
