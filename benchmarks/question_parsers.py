@@ -289,7 +289,8 @@ def write_page(path: Path, results: Path, rows: Sequence[dict[str, Any]]) -> Non
         "",
         f"Learned from a split's training pairs alone, of {min(r['train'] for r in rows):,} to "
         f"{max(r['train'] for r in rows):,} questions; programs run on the true scenes (GTExec). Data of seed "
-        f"{seeds[0]}, without pictures; development looked at seed {DEVELOPED} alone (docs/decisions/049). "
+        f"{seeds[0]}, without pictures; development looked at questions of seed {DEVELOPED} alone; what a first "
+        "pass over these data led to is in docs/decisions/049. "
         "Intervals are 95% (Wilson), over questions. T5, compositional form, is *reported* "
         "(docs/results/gendiff.md), on photographs; all else is *measured*. A dash is not measured.",
         "",
