@@ -2,9 +2,9 @@
 
 A question is parsed as the rules say, and leniently: words may be skipped, rules may lack a word, and a word may stand
 for another, few of them at first, each at a cost: little for words that the grammar itself shows to be optional or
-exchangeable (rules that are else alike), more for those that are rare and so tell much. Two laws of the language add
-rules: whatever kind of leaf *this or that* was learned of, it may be said of others; and whether two sets are alike in
-something may be asked of one.
+exchangeable (rules that are else alike), more for those that are rare and so tell much. Laws of the language add
+rules: whatever kind of leaf *this or that* was learned of, it may be said of others, and *this and that* likewise; and
+whether two sets are alike in something may be asked of one.
 """
 
 import math
@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 from ...scene import FREE
 from .grammar import SENTENCE, GrammarRule, NodeLink
 from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
-from .meaning import ALT, LEAF, NUMBER, Tree
-from .patterns import EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
+from .meaning import ALT, LEAF, NUMBER, Tree, asks_choices
+from .patterns import CONJUNCTIONS, EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
 
 BEST = 3  # readings of the same words as the same category
 WIDTH = 4  # partial readings of a rule from and to the same places
 EDITS = (2, 5, 10)  # at most in a question; more only where fewer give no program
 UNMET = 0.5  # times that a child below a node is taken to be met, where it was not
+UNUSUAL = 6.0  # cost of describing what is described, which a meaning does by one conjunction
 NEW_LEAF = 6.0  # cost of a word that no training question has as a leaf of its own
 
 
@@ -81,10 +82,12 @@ class ChartParser:
     def score_links(self, tree: Tree) -> float:
         """The logarithm of how probably a node has such children; what was never met is improbable, not excluded."""
         label = tree[0]
-        score = 0.0
+        score = -UNUSUAL if label == "with" == tree[1][0] else 0.0
         for k, child in enumerate(tree[1:]):
             kind = LEAF if child[0] == ALT else child[0]  # an alternative stands where its parts may
             met = self.links.get((label, k, kind), 0)
+            if not met and kind in CONJUNCTIONS:  # and so does a conjunction that was never met there
+                met = self.links.get((label, k, child[1][0]), 0)
             score += math.log((met + UNMET) / (self.parents[label, k] + 1.0))
         return score
 
@@ -188,6 +191,8 @@ class QuestionChart:
                 node, way, skipped = queue.pop()
                 for rule, score in () if skipped else node.ends:
                     tree = _build_tree(rule, way[2])
+                    if not asks_choices(tree):
+                        continue  # it would take the place of readings that have a program
                     one = Reading(way[0] + score + self.parser.score_links(tree), way[1], tree)
                     if _keep(here.setdefault(rule.category, []), one):
                         todo.append((rule.category, one))

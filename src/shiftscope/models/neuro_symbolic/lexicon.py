@@ -24,6 +24,7 @@ ENOUGH = 12  # occurrences, to lengthen a phrase
 COVERED = 0.02  # share of a leaf's examples that may stay without a phrase
 ALIKE = 2.0  # how like the program's own word a phrase is that is met once
 BOUND = 0.9  # share of a word's occurrences that follow a phrase of the kind, for it to be a part of phrases
+MOST_LEAVES = 0.5  # share of a kind's leaves that such a word may stand beside; "and" follows any noun
 PRECISE = 0.1  # least share of a phrase's examples that have the leaf
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[.?!:;,]")
 
@@ -101,13 +102,16 @@ def learn_lexicon(examples: Sequence[TextMeaning]) -> LearnedLexicon:
     for k, (_, tree) in enumerate(examples):
         for symbol in sorted({leaf[1:] for leaf in list_leaves(tree)}):
             where[symbol].append(k)
+    of_kind: dict[str, set[int]] = defaultdict(set)  # kind → examples that have such a leaf
+    for (kind, _), some in where.items():
+        of_kind[kind].update(some)
     texts: dict[Words, set[int]] = defaultdict(set)  # phrase → examples, of phrases of one word
     for k, (words, _) in enumerate(examples):
         for word in set(words):
             texts[(word,)].add(k)
     cores: dict[Symbol, Counter[Words]] = {}
     for symbol in sorted(where):
-        cores[symbol] = _find_cores(symbol, where[symbol], examples, texts)
+        cores[symbol] = _find_cores(symbol, where[symbol], of_kind[symbol[0]], examples, texts)
     return LearnedLexicon(_lengthen_phrases(cores, where, examples, nouns), nouns)
 
 
@@ -118,8 +122,17 @@ def _count_examples(phrase: Words, examples: Sequence[TextMeaning], texts: Mappi
 
 
 def _find_cores(
-    symbol: Symbol, where: Sequence[int], examples: Sequence[TextMeaning], texts: Mapping[Words, set[int]]
+    symbol: Symbol,
+    where: Sequence[int],
+    of_kind: set[int],
+    examples: Sequence[TextMeaning],
+    texts: Mapping[Words, set[int]],
 ) -> Counter[Words]:
+    """Phrases that say a leaf, with how many examples each adds.
+
+    A phrase has to tell that the leaf is there, and which of its kind it is: "how many of the images" may tell that
+    there is a number, and "one" which it is.
+    """
     found: Counter[Words] = Counter()
     left = set(where)
     own = split_words(symbol[1].replace("_", " "))
@@ -144,7 +157,8 @@ def _find_cores(
             if count < min(2, looked_at) and _resemble(phrase, own) < ALIKE:
                 continue
             recall = count / looked_at
-            key = (round(precision * precision * recall * _resemble(phrase, own), 6), -len(phrase), phrase)
+            which = len(held & everywhere) / len(held & of_kind)
+            key = (round(precision * which * recall * _resemble(phrase, own), 6), -len(phrase), phrase)
             if best is None or key > best_key:
                 best, best_key = phrase, key
         if best is None:
@@ -176,12 +190,16 @@ def _lengthen_phrases(
     found = {(symbol, phrase): count for symbol, phrases in cores.items() for phrase, count in phrases.items()}
     said = {word for phrases in cores.values() for phrase in phrases for word in phrase if len(phrase) == 1}
     occurrences = Counter(word for words, _ in examples for word in words)
+    free = occurrences.copy()  # outside phrases of several words
     for (_, phrase), count in found.items():
         if len(phrase) > 1:
-            occurrences.subtract(dict.fromkeys(phrase, count))
+            free.subtract(dict.fromkeys(phrase, count))
+    said |= {word for word, times in occurrences.items() if free[word] <= (1 - BOUND) * times}
     for side in (1, -1, 1, -1):
         beside: dict[tuple[Symbol, Words], Counter[str]] = {}
         usual: dict[str, Counter[str]] = defaultdict(Counter)
+        met: dict[str, set[tuple[str, Symbol]]] = defaultdict(set)  # the leaves that a word stands beside
+        leaves = Counter(categorize_kind(kind, nouns) for kind, _ in {symbol for symbol, _ in found})
         for symbol, phrase in found:
             counted: Counter[str] = Counter()
             for k in where[symbol]:
@@ -191,10 +209,14 @@ def _lengthen_phrases(
                         next_to = at + len(phrase) if side > 0 else at - 1
                         counted[words[next_to] if 0 <= next_to < len(words) else ""] += 1
             beside[symbol, phrase] = counted
-            usual[categorize_kind(symbol[0], nouns)].update(counted)
+            category = categorize_kind(symbol[0], nouns)
+            usual[category].update(counted)
+            met[category].update((word, symbol) for word in counted)
+        spread = {category: Counter(word for word, _ in pairs) for category, pairs in met.items()}
         longer: dict[tuple[Symbol, Words], int] = {}
         for (symbol, phrase), count in found.items():
-            counted, background = beside[symbol, phrase], usual[categorize_kind(symbol[0], nouns)]
+            category = categorize_kind(symbol[0], nouns)
+            counted, background = beside[symbol, phrase], usual[category]
             total, of_all = sum(counted.values()), sum(background.values())
             taken = 0
             for word, times in counted.items():
@@ -202,7 +224,8 @@ def _lengthen_phrases(
                     continue
                 share, usually = times / total, background[word] / of_all
                 sure = share >= SURE and usually < 0.9 * share and total >= ENOUGH
-                bound = background[word] >= BOUND * occurrences[word] and share >= LIFT * usually
+                bound = background[word] >= BOUND * free[word] and share >= LIFT * usually
+                bound = bound and spread[category][word] <= MOST_LEAVES * leaves[category]
                 if sure or (bound and times > 2 and side > 0):
                     new = (*phrase, word) if side > 0 else (word, *phrase)
                     longer[symbol, new] = longer.get((symbol, new), 0) + max(1, round(count * share))

@@ -39,6 +39,23 @@ def list_leaves(tree: Tree) -> list[Tree]:
     return [tree] if is_leaf(tree) else [leaf for child in tree[1:] for leaf in list_leaves(child)]
 
 
+def is_choice(tree: Tree) -> bool:
+    """Whether a tree says *this or that*, for the node above it to ask which."""
+    if tree[0] in ("find", "be"):
+        return bool(tree[1][0] == ALT)
+    return tree[0] in (ALT, "pred_alt") or (tree[0] == "pred" and tree[1][0] == "find" and is_choice(tree[1]))
+
+
+def asks_choices(tree: Tree) -> bool:
+    """Whether a node may have these children: a choice is asked about by `is`, and no program says any other."""
+    for k, child in enumerate(tree[1:]):
+        if is_choice(child):
+            passed_on = (tree[0], child[0]) in (("find", ALT), ("be", ALT), ("pred", "find"))
+            if not (passed_on or (tree[0] == "is" and k == 1)):
+                return False
+    return True
+
+
 # From programs.
 
 

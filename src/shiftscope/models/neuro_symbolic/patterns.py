@@ -5,16 +5,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .grammar import GrammarRule, Item
+from .grammar import OBJECTS, PREDICATE, TRUTH, GrammarRule, Item
 from .lexicon import NOUN, VALUE, LearnedLexicon
-from .meaning import ALT
+from .meaning import ALT, RELATION
 
 CHEAP, DEAR = 1.0, 15.0  # costs of an exchangeable or optional word, and of one that says a leaf
 COMMON = 0.3  # share of the questions that have a word which alone says nothing, as the in to the left of
 LEAST = 2.0  # cost of any other word, plus the logarithm of how rare it is, plus how much it tells of a label
 UNKNOWN_COST = 4.0
-DERIVED_COST = 4.0  # of a rule that a law of the language adds
+DERIVED_COST = 2.0  # of a rule that a law of the language adds
 LACKING, MOST_LACKING = 3, 12.0  # words that may lack at the beginning of a rule, and what these may cost
+CONJUNCTIONS = {"both": OBJECTS, "also": PREDICATE, "and": TRUTH}  # labels of this and that, and what they join
 PREFIX = 4  # letters that two forms of a word share
 
 
@@ -44,8 +45,15 @@ def build_patterns(rules: Mapping[GrammarRule, float]) -> PatternNode:
 
 
 def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]:
-    """The rules that laws of the language add, none of them among the given."""
+    """The rules that laws of the language add, none of them among the given.
+
+    A conjunction, or an alternative of relations, is derived only where no rule says any: *this and that* of things
+    is then said of predicates, and the second of two relations after the whole of the first ("behind a jet or before").
+    """
     found: dict[GrammarRule, float] = {}
+    labels = {rule.label for rule in rules}
+    alternatives = sorted((r for r in rules if r.label == ALT), key=lambda r: (-rules[r], str(r)))
+    between = [_cut_edges(rule.pattern)[1:-1] for rule in alternatives[:1]]
     for rule, score in rules.items():
         made: list[GrammarRule] = []
         if rule.label == ALT:
@@ -55,10 +63,28 @@ def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]
                 GrammarRule(rule.label, rule.category, pattern, (rule.holes[0], rule.holes[2]))
                 for pattern in _drop_second(rule.pattern)
             ]
+        elif rule.label in CONJUNCTIONS and len(rule.holes) == 2:
+            made = [
+                GrammarRule(label, kind, pattern, (kind, kind))
+                for label, kind in CONJUNCTIONS.items()
+                if label not in labels
+                for pattern in (rule.pattern, _cut_edges(rule.pattern))
+            ]
+        elif rule.label == "pred" and "pred_alt" not in labels:
+            made = [
+                GrammarRule("pred_alt", rule.category, (*rule.pattern, *words, 2), (*rule.holes, RELATION))
+                for words in between
+            ]
         for one in made:
             if one not in rules:
                 found[one] = max(found.get(one, -math.inf), score - DERIVED_COST)
     return found
+
+
+def _cut_edges(pattern: tuple[Item, ...]) -> tuple[Item, ...]:
+    """A pattern without the words before its first hole and after its last."""
+    holes = [k for k, item in enumerate(pattern) if isinstance(item, int)]
+    return pattern[holes[0] : holes[-1] + 1]
 
 
 def _drop_second(pattern: tuple[Item, ...]) -> list[tuple[Item, ...]]:

@@ -1,14 +1,18 @@
 """A parser learned from pairs reads what no pair shows: a template, a composition, an inflected word."""
 
 import json
+from itertools import product
 
 import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.lang.text import format_program, parse_program
 from shiftscope.models.neuro_symbolic.composing import ComposingConfig, ComposingParser, learn_composing
+from shiftscope.models.neuro_symbolic.grammar import GrammarRule
+from shiftscope.models.neuro_symbolic.lexicon import TextMeaning, learn_lexicon, split_words
+from shiftscope.models.neuro_symbolic.patterns import derive_rules
 from shiftscope.schemas.superclevr import SCHEMA
-from vehicle_pairs import build_pairs, find
+from vehicle_pairs import NOUNS, RELATIONS, build_pairs, find, plural
 
 HELD_OUT = "Is the {0} that is {1} a {2} {3}?"
 
@@ -34,6 +38,26 @@ def test_phrases_of_leaves_are_found(config):
     assert ("shape", "school") in said["school", "bus"]
 
 
+def test_a_number_is_said_by_the_word_that_tells_which():
+    """Of seven questions with "one" four have a number; all with "how many of the images" have the number 1."""
+    pairs = []
+    for noun in ("jet", "wagon", "truck", "sedan"):
+        thing = "find", ("leaf", "shape", noun)
+        one, two = (("images", ("equal", ("count", thing), ("leaf", "number", n))) for n in "12")
+        pairs += [
+            (f"How many of the images show exactly one {noun}?", one),
+            (f"How many of the images show at least one {noun}?", one),
+            (f"What is the number of images that show exactly one {noun}?", one),
+            (f"What is the number of images that show at least one {noun}?", one),
+            (f"What is the number of images that show exactly two {noun}s?", two),
+            (f"Is not one of these a {noun}?", ("none", thing)),
+            (f"Do the images show at least one of these: a {noun}?", ("exist", thing)),
+            (f"Is at least one of them a {noun}?", ("some", thing)),
+        ]
+    said = learn_lexicon([TextMeaning(split_words(text), tree) for text, tree in pairs]).entries
+    assert said["one",] == {("number", "1"): 16} and said["two",] == {("number", "2"): 4}
+
+
 def test_a_question_like_those_learned_from_is_read(parser):
     program = f"count(intersect({find('jet')}, related(filter({find('wagon')}, color=green), left)))"
     assert read(parser, "How many jets are to the left of a green wagon?") == program
@@ -47,6 +71,37 @@ def test_a_template_never_met_is_read(parser):
 def test_a_choice_between_nouns_is_learned_from_one_between_colors(parser):
     program = read(parser, "Is the sedan that is behind a truck to the left of a jet or a wagon?")
     assert program is not None and program.endswith("left, object))), shape, jet, wagon)")
+
+
+def test_a_choice_between_relations_is_learned_from_one_between_colors(parser):
+    said = read(parser, "Is the sedan behind a truck or to the left of it?")
+    assert said == f"choose_relation(unique({find('sedan')}), {find('truck')}, behind, left, object)"
+
+
+def test_of_alternatives_as_likely_as_each_other_one_is_taken():
+    pred = GrammarRule("pred", "predicate", (1, "a", 0), ("objects", "relation"))
+    rules = {GrammarRule("alt", "noun", words, ("noun", "noun")): -1.0 for words in ((0, "or", 1), (":", 0, "or", 1))}
+    derived = [rule for rule in derive_rules({pred: -1.0, **rules}) if rule.label == "pred_alt"]
+    assert [rule.pattern for rule in derived] == [(1, "a", 0, "or", 2)]
+
+
+def test_two_predicates_are_joined_as_two_things_are():
+    pairs = list(build_pairs())
+    shapes = list(NOUNS)
+    for k, (name, said) in product(range(len(shapes)), RELATIONS.items()):
+        one, this, that = (shapes[(k + step) % len(shapes)] for step in (0, 1, 2))
+        first, second = (f"related({find(shape)}, {name})" for shape in sorted((this, that)))
+        pairs.append(
+            (
+                f"How many {plural(one)} are {said} both a {NOUNS[this]} and a {NOUNS[that]}?",
+                f"count(intersect(intersect({find(one)}, {first}), {second}))",
+            )
+        )
+    config = learn_composing([(text, parse_program(program).canonicalize()) for text, program in pairs], SCHEMA)
+    assert not any("and" in phrase for phrase in config.lexicon.entries)
+    said = read(ComposingParser(config), "How many sedans are behind a truck and to the left of a wagon?")
+    both = f"intersect(intersect({find('sedan')}, related({find('truck')}, behind)), related({find('wagon')}, left))"
+    assert said == f"count({both})"
 
 
 def test_things_of_one_set_are_compared_as_those_of_two_are(parser):

@@ -4,7 +4,7 @@ import pytest
 
 from shiftscope.lang.program import ProgramError
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.models.neuro_symbolic.meaning import LEAF, read_meaning, write_program
+from shiftscope.models.neuro_symbolic.meaning import ALT, LEAF, asks_choices, read_meaning, write_program
 
 CAR = "filter(scene(), shape=sedan)"
 PROGRAMS = (
@@ -50,3 +50,24 @@ def test_a_tree_that_no_program_says_is_refused():
         write_program(("is", ("unique", ("find", (LEAF, "name", "dog"))), ("be", mixed)))
     with pytest.raises(ProgramError, match="no op 'both'"):
         write_program(("count", ("both", ("find", (LEAF, "name", "dog")), ("find", (LEAF, "name", "cat")))))
+
+
+def test_only_a_choice_that_is_asked_about_has_a_program():
+    red, blue = ((LEAF, "color", word) for word in ("red", "blue"))
+    car, left = ("find", (LEAF, "shape", "sedan")), (LEAF, "relation", "left")
+    either = "find", (ALT, (LEAF, "shape", "truck"), (LEAF, "shape", "jet"))
+    for asked in (
+        ("be", (ALT, red, blue)),
+        ("pred", either, left),
+        ("pred_alt", car, left, (LEAF, "relation", "right")),
+    ):
+        assert asks_choices(asked) and asks_choices(("is", ("unique", car), asked))
+        assert write_program(("is", ("unique", car), asked))
+        for stray in (("with", car, asked), ("all", car, ("also", asked, ("be", red)))):
+            assert not all(asks_choices(node) for node in (stray, stray[2]))
+            with pytest.raises(ProgramError):
+                write_program(stray)
+    for stray in (("exist", either), ("filter", car, (ALT, red, blue)), ("is", ("unique", either), ("be", red))):
+        assert not all(asks_choices(node) for node in (stray, stray[1]))
+        with pytest.raises(ProgramError):
+            write_program(stray)
