@@ -38,6 +38,10 @@ def need_no_gpu(job: object) -> bool:
     return False
 
 
+class WorkerDied(UserError):
+    """A local worker ended by itself, and the work with it."""
+
+
 class Executor(Protocol):
     """Where tasks run: processes of this machine, or a cluster.
 
@@ -224,7 +228,7 @@ def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor
     try:
         yield pool
     except BrokenProcessPool:
-        raise UserError(
+        raise WorkerDied(
             "a worker process died, perhaps because memory ran out; finished work is kept: "
             "run the same command again with fewer workers"
         ) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -109,6 +110,7 @@ class SplitData:
     pixels: torch.Tensor | None  # [image, height, width, 3] uint8, on the device if they fit
     scenes: tuple[Scene, ...]  # with the images of any split but train, whose supervision is enough
     supervision: Mapping[str, Any] = field(default_factory=dict)
+    kept: Path | None = None  # a folder where processes that see the same images leave each other what they find there
 
 
 class TrainStage:

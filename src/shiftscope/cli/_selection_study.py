@@ -48,6 +48,9 @@ def command(
     cells: Annotated[Path | None, typer.Option(help="Folder or FILE.jsonl of records; else OUT/cells.")] = None,
     minutes: Annotated[float | None, typer.Option(help="End a piece by then; the same command resumes.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
+    together: Annotated[
+        int, typer.Option(min=1, help="Trainings that run at once on the device, each in a process of its own.")
+    ] = 1,
     tables: Annotated[bool, typer.Option("--tables", help="Train nothing: print tables of stored records.")] = False,
     page: Annotated[Path | None, typer.Option(help="With --tables: write them to this file, as Markdown.")] = None,
     merge: Annotated[list[Path] | None, typer.Option(help="Add the records of these files to the records.")] = None,
@@ -66,14 +69,20 @@ def command(
         return
     if not tables:
         from ..registry import STUDIES
-        from ..run.selection_study.selection_study import WEIGHTS, WORLD, SelectionStudySpec, run_selection_study
+        from ..run.selection_study.selection_study import (
+            PICTURES,
+            WEIGHTS,
+            WORLD,
+            SelectionStudySpec,
+            run_selection_study,
+        )
 
         study = STUDIES.load(name).STUDY
         if audit is not None and (data is not None or images is not None):
             raise UserError("--audit is instead of a world; omit --data and --images")
         spec = SelectionStudySpec(
             study=study,
-            out=require_folder(out, (CELLS, PAGE, WEIGHTS, WORLD)),
+            out=require_folder(out, (CELLS, PAGE, PICTURES, WEIGHTS, WORLD)),
             cells=kept,
             scale=study.find_scale(scale, images) if audit is None else study.build_language_scale(),
             parts=parse_names(parts),
@@ -83,6 +92,7 @@ def command(
             audit=audit,
             device=device,
             workers=workers or os.cpu_count() or 1,
+            together=together,
             minutes=minutes,
             command=shlex.join(["shiftscope", *sys.argv[1:]]),
         )

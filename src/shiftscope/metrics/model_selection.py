@@ -103,6 +103,8 @@ class SelectionRun:
     command: str = ""
     planes: int = 1  # of bits, of which a question's score is the mean
     throughput: float = 0.0  # questions learned from per second, in the best epoch of the last part
+    together: int = 1  # trainings that shared the device with it at once, itself among them, at most
+    shared_throughput: float = 0.0  # of all of them, while its last part was trained: in the epoch with the most
 
     @property
     def name(self) -> str:
@@ -120,6 +122,8 @@ class SelectionRun:
 
     def to_json(self) -> dict[str, Any]:
         plain = asdict(self) | {"right": {name: list(counts) for name, counts in self.right.items()}}
+        if self.together == 1:  # as records were before there was another way
+            del plain["together"], plain["shared_throughput"]
         return {"format": FORMAT, "kind": self.KIND} | plain
 
     @classmethod

@@ -190,7 +190,7 @@ class _TrainingLoop:
         log(state.rows)
         while not is_over(recipe, state.figures):
             epoch = len(state.rows)
-            start = time.monotonic()
+            start, at, first = time.monotonic(), time.time(), state.step
             for _ in self._run_epoch(epoch, total, tell):
                 state.seconds = before + time.monotonic() - began
                 over, interrupted = self._agree(time.monotonic() > deadline, stopped.is_set())
@@ -200,9 +200,12 @@ class _TrainingLoop:
                 if time.monotonic() - kept > CHECKPOINT_SECONDS:
                     self._save_checkpoint()
                     kept = time.monotonic()
-            row = self._validate_epoch(epoch, time.monotonic() - start)
+            lasted, examples = time.monotonic() - start, (state.step - first) * self.batch  # since this start
+            speed = {"began": round(at, 3), "lasted": round(lasted, 3)}
+            speed |= {"examples_per_second": round(examples / max(lasted, 1e-9), 1)}
+            row = self._validate_epoch(epoch)
             state.seconds = before + time.monotonic() - began
-            state.rows.append(row | {"seconds": round(state.seconds, 3)})
+            state.rows.append(row | speed | {"seconds": round(state.seconds, 3)})
             log(state.rows)
         state.done = True
         state.module, state.average, state.optimizer = {}, {}, {}
@@ -270,7 +273,7 @@ class _TrainingLoop:
         if self.summed is not None:
             self.state.sums = dict(zip(self.names, self.summed.tolist(), strict=True))
 
-    def _validate_epoch(self, epoch: int, seconds: float) -> dict[str, Any]:
+    def _validate_epoch(self, epoch: int) -> dict[str, Any]:
         """Look at the averaged weights on validation data, and keep them if they are the best so far."""
         state, task = self.state, self.task
         self._store_sums()
@@ -290,7 +293,6 @@ class _TrainingLoop:
             state.best = {name: value.clone() for name, value in module.state_dict().items()}
         if self.keep is not None and self.accelerator.is_main_process:
             self.keep(epoch + 1, module)
-        examples = self.steps * self.batch
         return {
             "part": task.name,
             "epoch": epoch + 1,
@@ -298,8 +300,7 @@ class _TrainingLoop:
             "val": {name: round(value, 6) for name, value in sorted(shares.items())},
             "val_counts": {name: [int(right), int(of)] for name, (right, of) in sorted(counts.items())},
             "figure": round(figure, 6),
-            "examples": examples,
-            "examples_per_second": round(examples / max(seconds, 1e-9), 1),
+            "examples": self.steps * self.batch,
         }
 
     def _save_checkpoint(self) -> None:

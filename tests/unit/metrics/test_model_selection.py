@@ -1,6 +1,7 @@
 """Model selection: each strategy chooses the epoch it should, and figures are those of the chosen epoch."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,3 +131,23 @@ def test_ranks_correlate():
     assert correlate_ranks([1, 2, 3], [10, 20, 30]) == pytest.approx(1)
     assert correlate_ranks([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
     assert correlate_ranks([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(0.9486833)
+
+
+def test_a_record_says_with_how_many_it_shared_the_device_and_older_ones_stay_as_they_are():
+    alone = replace(make_run("updn", EPOCHS), throughput=100.0)
+    beside = replace(alone, seed=1, together=4, throughput=60.0, shared_throughput=210.0)
+    assert not {"together", "shared_throughput"} & set(alone.to_json())
+    for run in (alone, beside):
+        assert parse_selection_record(json.loads(json.dumps(run.to_json()))) == run
+
+
+def test_throughput_of_a_shared_device_stands_apart_from_that_of_one_training():
+    seconds = {"training": 10.0, "answering": 2.0}
+    alone = replace(make_run("updn", EPOCHS), throughput=100.0, seconds=seconds)
+    beside = replace(alone, seed=1, together=4, throughput=60.0, shared_throughput=210.0)
+    text = render_selection_markdown(build_selection_results(STUDY, [make_world(), alone]))
+    assert "| updn | 100 | 10.0 | 2.0 | cpu |" in text and "at once" not in text
+    text = render_selection_markdown(build_selection_results(STUDY, [make_world(), alone, beside]))
+    assert "| updn | 100 | 10.0 | 2.0 | cpu |" in text
+    assert "| updn, 4 at once (60 by itself) | 210 | 10.0 | 2.0 | cpu |" in text
+    assert "questions/s is the sum over them" in text

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import signal
+import time
 from dataclasses import replace
 
 import pytest
@@ -78,7 +79,8 @@ def same(a, b):
 
 
 def plain(rows):
-    return [{k: v for k, v in row.items() if "second" not in k} for row in rows]
+    times = ("began", "lasted", "seconds", "examples_per_second")
+    return [{k: v for k, v in row.items() if k not in times} for row in rows]
 
 
 def test_it_learns_and_says_so(accelerator):
@@ -125,6 +127,31 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(after, accelerator
     assert plain(whole.rows) == plain(again.rows)
     assert read_state(held, "toy").done
     assert same(whole.module, fit(task(), accelerator, seed=3, checkpoints=held).module)  # and is not trained twice
+
+
+def test_an_epoch_that_was_resumed_counts_only_what_was_learned_since(accelerator, tmp_path):
+    held = open_folder(tmp_path)
+    seen = []
+
+    def stopping(module, batch):
+        seen.append(1)
+        if len(seen) == 9:  # three of the second epoch's six steps, of eight examples each
+            os.kill(os.getpid(), signal.SIGINT)
+        return loss(module, batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(replace(task(), loss=stopping), accelerator, checkpoints=held)
+    now = time.time()
+
+    def slow(module, batch):
+        time.sleep(0.02)  # so that its seconds are more than their rounding
+        return loss(module, batch)
+
+    rows = fit(replace(task(), loss=slow), accelerator, checkpoints=held).rows
+    learned = [row["lasted"] * row["examples_per_second"] for row in rows[1:3]]
+    assert learned == pytest.approx([3 * 8, 6 * 8], rel=0.02)
+    assert [row["examples"] for row in rows] == [48] * 4
+    assert rows[0]["began"] < now <= rows[1]["began"] < rows[2]["began"]
 
 
 def test_sums_on_a_processor_are_made_the_same_way_each_time(accelerator):

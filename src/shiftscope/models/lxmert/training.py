@@ -61,7 +61,7 @@ class LxmertStage(PretrainedStage):
         if data.pixels is None or not self.sees:
             return super().make_questions(data, config, device)
         parser, origin = load_scene_parser(config.features, self.backbone), str(config.features["from"])
-        table = find_region_table(parser, origin, data.pixels, device)
+        table = find_region_table(parser, origin, data, device)
         return TabledQuestions(data.supervision[self.name], config, table, device)
 
 

@@ -7,8 +7,8 @@ finds, the 36 regions of a bottom-up file, or labels and boxes. A table has a ro
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ...errors import UserError
+from ...files import digest_of, write_whole
+from ...trainable import SplitData
 from ..end_to_end.network import AnswerBatch, Answerer, AnswerStates, QuestionEncoder, pick_rows
 from ..end_to_end.questions import AnswererConfig
 from ..nsvqa.scene_parser.config import SceneParserConfig
@@ -85,19 +87,45 @@ class AlignedLinear(nn.Linear):
 _tables: Any = None  # of the scene parser's regions, by their images: models trained in turn share them
 
 
-def find_region_table(parser: SceneParser, origin: str, pixels: Tensor, device: str) -> RegionTable:
+def find_region_table(parser: SceneParser, origin: str, data: SplitData, device: str) -> RegionTable:
     """The regions of images, found once for as long as the images are held; `origin` says which weights found them."""
     from torch.utils.weak import WeakIdKeyDictionary
 
     global _tables
     _tables = WeakIdKeyDictionary() if _tables is None else _tables
+    pixels = data.pixels
+    assert pixels is not None
     held = _tables.setdefault(pixels, {})
     key = (origin, device)
     if key not in held:
-        regions = find_all_regions(parser, pixels, device)
-        held[key] = group_regions(regions, bool(parser.config.schema.part_attributes))
+
+        def find() -> RegionTable:
+            regions = find_all_regions(parser, pixels, device)
+            return group_regions(regions, bool(parser.config.schema.part_attributes))
+
+        held[key] = find() if data.kept is None else _share_table(find, data.kept, origin, device)
     found: RegionTable = held[key]
     return found
+
+
+def _share_table(find: Callable[[], RegionTable], folder: Path, origin: str, device: str) -> RegionTable:
+    """The table that one of several processes finds and the others, which wait for it, read."""
+    import fcntl
+
+    from safetensors.torch import load_file, save
+
+    path = folder / f"regions-{digest_of(origin.encode())[:16]}-{torch.device(device).type}.safetensors"
+    names = [f.name for f in fields(RegionGroup)]
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if path.exists():
+            tensors = load_file(path, device)
+            groups = range(len(tensors) // len(names))
+            return RegionTable(tuple(RegionGroup(*(tensors[f"{k} {name}"] for name in names)) for k in groups))
+        found = find()
+        own = {f"{k} {n}": getattr(g, n).contiguous() for k, g in enumerate(found.groups) for n in names}
+        write_whole(path, save(own), durable=False)
+        return found
 
 
 def load_region_table(about: Mapping[str, Any], images: Sequence[str], device: str) -> RegionTable:

@@ -57,7 +57,7 @@ class RegionStage(AnswerStage):
         else:
             assert data.pixels is not None
             origin = str(config.features["from"])
-            table = find_region_table(self._load_parser(config), origin, data.pixels, device)
+            table = find_region_table(self._load_parser(config), origin, data, device)
         return TabledQuestions(questions, config, table, device)
 
     def find_lookup(self, config: AnswererConfig) -> Callable[[Sequence[str], str], Any] | None:

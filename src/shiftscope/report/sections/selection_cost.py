@@ -12,18 +12,28 @@ BUDGET = 100_000  # questions learned from per second, on an H200 with features 
 
 
 def section(results: SelectionResults) -> Section | None:
+    """A row for each method, and one more for each number of trainings that shared a device."""
     rows = []
     for method in results.study.methods:
-        runs = [run for run in results.list_runs(method.label, WHOLE) if run.throughput]
-        if runs:
+        known = [run for run in results.list_runs(method.label, WHOLE) if run.throughput]
+        for together in sorted({run.together for run in known}):
+            runs = [run for run in known if run.together == together]
             means = [np.mean([run.seconds[name] for run in runs]) for name in ("training", "answering")]
-            speed = max(run.throughput for run in runs)
+            speed = max(run.shared_throughput if together > 1 else run.throughput for run in runs)
+            own = format_count(round(max(run.throughput for run in runs)))
+            label = method.label if together == 1 else f"{method.label}, {together} at once ({own} by itself)"
             devices = ", ".join(sorted({run.device for run in runs}))
-            rows.append((method.label, format_count(round(speed)), *(f"{mean:.1f}" for mean in means), devices))
+            rows.append((label, format_count(round(speed)), *(f"{mean:.1f}" for mean in means), devices))
     note = (
         f"Questions learned from per second, in the best epoch; the budget is {format_count(BUDGET)} on an H200. "
         "Seconds are means over the seeds: training with validation and files, and the answers of all epochs to all "
         "sets."
     )
+    if any(run.together > 1 for run in results.runs.values()):
+        note += (
+            " Where trainings of any methods ran at once on the device (`--together`), questions/s is the sum over "
+            "them while this method was trained, with its own part in brackets, and seconds are those of one training "
+            "beside the others."
+        )
     heads = ("", "questions/s", "training, s", "answering, s", "device")
     return Section("Cost", [Table("Throughput", heads, rows, note)]) if rows else None

@@ -100,6 +100,9 @@ class AuditedQuestions:
     def gather(self, split: str, stages: Sequence[TrainStage]) -> SplitData:
         return SplitData(None, (), {stage.name: self._collect(split, stage) for stage in stages})
 
+    def share_pictures(self, folder: Path) -> None:
+        """There are none."""
+
     def _collect(self, split: str, stage: TrainStage) -> Any:
         known = self._collected.setdefault(split, [])
         alike = [one for other, one in known if stage.collects_like(other)]

@@ -1,30 +1,32 @@
 """Selection study: train every method with every seed, answer all sets after each epoch, choose by every strategy.
 
 The same call again resumes: finished trainings are skipped, one whose minutes were over goes on from its checkpoint,
-beside which lies what its epochs answered. A training that fails is told and does not end the study.
+beside which lies what its epochs answered. A training that fails is told and does not end the study. Several may run
+at once (`concurrent_trainings`).
 """
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from ... import __version__
 from ...errors import UserError
 from ...executor import open_executor
-from ...folder import lock_folder, open_folder
+from ...folder import lock_folder
 from ...metrics.model_selection import (
     PRIORS,
     STRATEGIES,
     VAL,
+    WHOLE,
     SelectionRun,
     StudyWorld,
     pack_bits,
@@ -32,25 +34,37 @@ from ...metrics.model_selection import (
     select_epoch,
     select_priors_epoch,
 )
+from ...shortcuts.audit import TRAIN
 from ...store.dataset import Dataset
 from ...suites import load_suite
 from ...suites.planted_shortcuts import list_ties
 from ...suites.selection_study import SelectionScale, SelectionStudy, SelectionTraining
 from ...train import train as training
-from ...train.accelerator import make_accelerator, name_device
-from ...train.epochs import EpochAnswerer
+from ...train.accelerator import make_accelerator
+from ...train.data import TrainingData
 from ...train.loop import TrainingPaused
-from ...trained_folder import LONGEST_ERROR
+from ...trainable import SplitData, TrainStage
 from ...url_path import refuse_url
 from ..study.entry_store import RecordStore
+from .concurrent_trainings import (
+    LEAST_MINUTES,
+    ConcurrentJob,
+    SplitPacker,
+    SplitParts,
+    describe_error,
+    measure_shared_throughput,
+    train_concurrently,
+)
 from .question_data import AuditedQuestions
 from .study_data import SelectionData
+from .training_answers import ANSWERS, TrainingAnswers
 
 WEIGHTS, WORLD = "weights", "world"  # folders of a study
-ANSWERS = "answers"  # beside the weights of a training, until it is stored: which questions each epoch answered rightly
-THIRDS = 3  # of the score of an answer, where several annotators answered
-LEAST_MINUTES = 0.1  # that a training gets, once it has begun
+PICTURES = "pictures"  # another, while several trainings run at once
+MINUTES_OVER = "the minutes are over; the same command resumes from here"
 Tell = Callable[[str], None]
+StudyData: TypeAlias = SelectionData | AuditedQuestions
+TrainedRuns: TypeAlias = Iterator[tuple[SelectionTraining, SelectionRun]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +89,7 @@ class SelectionStudySpec:
     audit: Path | None = None  # of VQA files, instead of a world: the language side only
     device: str = "auto"
     workers: int = 1
+    together: int = 1  # trainings at once, on the one device
     minutes: float | None = None
     command: str = ""
 
@@ -113,7 +128,8 @@ class _SelectionRunner:
         self.spec, self.tell, self.bar, self.make_bar = spec, tell, bar, make_bar
         self.began = time.monotonic()
         device = make_accelerator(spec.device).device
-        self.device, self.device_name = "cpu" if device.type == "cpu" else str(device), name_device(device)
+        self.device = "cpu" if device.type == "cpu" else str(device)
+        self.failed: list[str] = []
         self.store = SelectionStore(spec.cells)
 
     def run(self, plan: list[SelectionTraining]) -> Iterator[StudyWorld | SelectionRun]:
@@ -125,33 +141,121 @@ class _SelectionRunner:
             yield world
         runs = (r for r in stored if isinstance(r, SelectionRun) and r.data == world.data)
         done = {run.key for run in runs if self.spec.study.trains_alike(run)}
-        failed: list[str] = []
-        for job in plan:
-            if (job.method, job.seed, job.training) in done:
-                continue
+        todo = [job for job in plan if (job.method, job.seed, job.training) not in done]
+        for job, run in (self._train_at_once if self.spec.together > 1 else self._train_in_turn)(todo, data, world):
+            self.store.add(run)
+            shutil.rmtree(self._find_folder(job) / ANSWERS, ignore_errors=True)
+            yield run
+        if self.failed:
+            names = "; ".join(self.failed)
+            raise UserError(f"{len(self.failed)} of {len(plan)} trainings failed: {names}; see above why")
+
+    def _train_in_turn(self, todo: list[SelectionTraining], data: StudyData, world: StudyWorld) -> TrainedRuns:
+        for job in todo:
             if self._minutes_left() == 0:
-                self.tell("the minutes are over; the same command resumes from here")
-                break
-            if data.list_ids(job.training) == frozenset():
-                self.tell(f"{job.training}: its shortcut has no head or no tail in train, so there is no such training")
+                self.tell(MINUTES_OVER)
+                return
+            if not self._is_possible(job, data):
                 continue
             try:
                 run = self._train(job, data, world)
             except TrainingPaused:
                 self.tell(f"a training was paused; the same command resumes it from {self.spec.out / WEIGHTS}")
-                break
+                return
             except Exception as error:  # of one model: the others are measured all the same
-                failed.append(f"{job.method}, {job.training}, seed {job.seed}")
-                why = " ".join(str(error).split())[:LONGEST_ERROR]
-                self.tell(f"{failed[-1]} failed: {type(error).__name__}: {why}")
+                self._note_failure(job, describe_error(error))
                 continue
-            self.store.add(run)
-            shutil.rmtree(self._find_folder(job) / ANSWERS, ignore_errors=True)
-            yield run
-        if failed:
-            raise UserError(f"{len(failed)} of {len(plan)} trainings failed: {'; '.join(failed)}; see above why")
+            yield job, run
 
-    def _open_data(self) -> tuple[SelectionData | AuditedQuestions, list[dict[str, Any]]]:
+    def _train_at_once(self, todo: list[SelectionTraining], data: StudyData, world: StudyWorld) -> TrainedRuns:
+        """As many as are wanted, each in a process of its own, on data that are read here, once."""
+        todo = [job for job in todo if self._is_possible(job, data)]
+        if not todo or self._minutes_left() == 0:
+            if todo:
+                self.tell(MINUTES_OVER)
+            return
+        self.tell(f"{len(todo)} trainings, {self.spec.together} at once: reading what they share")
+        pictures = self.spec.out / PICTURES
+        shutil.rmtree(pictures, ignore_errors=True)  # of a study that was killed
+        try:
+            yield from self._train_prepared(todo, data, world, pictures)
+        finally:
+            shutil.rmtree(pictures, ignore_errors=True)
+
+    def _train_prepared(
+        self, todo: list[SelectionTraining], data: StudyData, world: StudyWorld, pictures: Path
+    ) -> TrainedRuns:
+        packer, counts = SplitPacker(), data.answered
+        for job in todo:  # reads all pictures, once
+            with suppress(Exception):  # told when its turn comes
+                self._gather_shared(job, data)
+        data.share_pictures(pictures)
+        if self.device != "cpu":
+            import torch
+
+            torch.cuda.empty_cache()  # the pictures' memory, for the trainings
+        prepared: dict[SelectionTraining, dict[str, SplitParts]] = {}
+        for job in todo:
+            try:
+                shared = self._gather_shared(job, data)
+            except Exception as error:
+                self._note_failure(job, describe_error(error))
+                continue
+            prepared[job] = {name: packer.pack(name.rpartition(" ")[2], one) for name, one in shared.items()}
+        begun: list[Path] = []
+
+        def iterate_jobs() -> Iterator[ConcurrentJob]:
+            for job, parts in prepared.items():
+                if self._minutes_left() == 0:
+                    return
+                spec, opened = self._plan_training(job, data)
+                train = parts.get(TRAIN)
+                if train is None:
+                    own = data.gather_training(job.training, spec.stages).train
+                    train = packer.pack(TRAIN, own, own=True)
+                begun.append(self._find_folder(job))
+                answered = [parts[f"{ANSWERS} {split}"] for split in counts]
+                end = None if self.spec.minutes is None else self.began + 60 * self.spec.minutes
+                yield ConcurrentJob(job, spec, opened, begun[-1], (train, parts[VAL]), answered, counts, end)
+
+        finished, paused = 0, False
+        trained = train_concurrently(iterate_jobs(), packer, self.spec.together, self.device)
+        with closing(trained):
+            for made, outcome in trained:
+                job, paused = made.training, paused or outcome.paused
+                if outcome.error:
+                    self._note_failure(job, outcome.error)
+                elif not outcome.paused:
+                    finished += 1
+                    self.tell(f"trained {_name_job(job)}: {finished} of {len(todo)}")
+                    answers = TrainingAnswers(made.folder, counts)
+                    answers.planes, answers.seconds = outcome.planes, outcome.seconds
+                    others = [row for folder in begun if folder != made.folder for row in _read_rows(folder)]
+                    yield job, self._build_run(job, made.spec, answers, data, world, others)
+        if paused or len(begun) < len(prepared):
+            self.tell(MINUTES_OVER)
+
+    def _gather_shared(self, job: SelectionTraining, data: StudyData) -> dict[str, SplitData]:
+        """What a training learns from, unless that is a part of the questions, is chosen by, and answers."""
+        stages = self._plan_training(job, data)[0].stages
+        found = {f"{ANSWERS} {split}": one for split, one in _gather_answered(stages[-1], data).items()}
+        if job.training == WHOLE:
+            splits = data.gather_training(job.training, stages)
+            return found | {TRAIN: splits.train, VAL: splits.val}
+        data.gather(TRAIN, stages)  # whose pictures are shared, too
+        return found | {VAL: data.gather(VAL, stages)}
+
+    def _is_possible(self, job: SelectionTraining, data: StudyData) -> bool:
+        if data.list_ids(job.training) == frozenset():
+            self.tell(f"{job.training}: its shortcut has no head or no tail in train, so there is no such training")
+            return False
+        return True
+
+    def _note_failure(self, job: SelectionTraining, why: str) -> None:
+        self.failed.append(_name_job(job))
+        self.tell(f"{self.failed[-1]} failed: {why}")
+
+    def _open_data(self) -> tuple[StudyData, list[dict[str, Any]]]:
         """What models learn from and answer, and what was planted in it."""
         if self.spec.audit is not None:
             return AuditedQuestions(self.spec.audit), []
@@ -179,8 +283,7 @@ class _SelectionRunner:
         name = f"{self.spec.scale.name}-{job.method}-{job.training}-{job.seed}"
         return self.spec.out / WEIGHTS / name.replace("/", "-").replace(" ", "-")
 
-    def _train(self, job: SelectionTraining, data: SelectionData | AuditedQuestions, world: StudyWorld) -> SelectionRun:
-        """Train, answer with every epoch, and choose."""
+    def _plan_training(self, job: SelectionTraining, data: StudyData) -> tuple[training.TrainSpec, TrainingData]:
         method = self.spec.study.find_method(job.method)
         opened = data.open_part(job.training)
         spec = training.TrainSpec(
@@ -192,18 +295,38 @@ class _SelectionRunner:
             settings=method.settings,
             device=self.spec.device,
             workers=self.spec.workers,
-            minutes=self._minutes_left(),
             command=self.spec.command,
         )
-        self.tell(f"training {job.method}, {job.training}, seed {job.seed}")
+        return spec, opened
+
+    def _train(self, job: SelectionTraining, data: StudyData, world: StudyWorld) -> SelectionRun:
+        """Train, answer with every epoch, and choose."""
+        spec, opened = self._plan_training(job, data)
+        spec = replace(spec, minutes=self._minutes_left())
+        self.tell(f"training {_name_job(job)}")
         folder, stages = self._find_folder(job), spec.stages
         splits = data.gather_training(job.training, stages)
-        answers = _TrainingAnswers(folder, stages[-1], data, self.device)
-        trained = training.train_on(opened, spec, folder, splits=splits, bar=self.bar, watch=answers.take)
-        right, hits = answers.read(len(training.read_log(trained.folder, stages[-1].name)))
+        answers = TrainingAnswers(folder, data.answered)
+        watch = answers.watch(stages[-1], _gather_answered(stages[-1], data), self.device)
+        training.train_on(opened, spec, folder, splits=splits, bar=self.bar, watch=watch)
+        return self._build_run(job, spec, answers, data, world)
+
+    def _build_run(
+        self,
+        job: SelectionTraining,
+        spec: training.TrainSpec,
+        answers: TrainingAnswers,
+        data: StudyData,
+        world: StudyWorld,
+        others: Sequence[dict[str, Any]] = (),
+    ) -> SelectionRun:
+        """The record of a finished training; `others` are the epochs of those that may have run beside it."""
+        method, last = self.spec.study.find_method(job.method), spec.stages[-1].name
+        trained = spec.trainable.folder.read(self._find_folder(job))
+        rows, together = training.read_log(trained.folder, last), answers.read_company()
+        right, hits = answers.read(len(rows), data.val_sets, data.sets)
         chosen = {select_epoch(right, world.sizes, strategy) for strategy in STRATEGIES}
         chosen |= {select_priors_epoch(right)} if job.training == PRIORS else set()
-        last = spec.stages[-1].name
         return SelectionRun(
             study=world.study,
             scale=world.scale,
@@ -219,69 +342,29 @@ class _SelectionRunner:
             recipe=dict(trained.about[last]["recipe"]) | dict(method.settings),
             seconds={"training": round(float(trained.about["seconds"]["all"]) - answers.seconds, 2)}
             | {"answering": round(answers.seconds, 2)},
-            throughput=max(row["examples_per_second"] for row in training.read_log(trained.folder, last)),
-            device=self.device_name,
+            throughput=max(row["examples_per_second"] for row in rows),
+            together=together,
+            shared_throughput=measure_shared_throughput(rows, others) if together > 1 else 0.0,
+            device=str(trained.about["device"]),
             version=__version__,
             made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             command=self.spec.write_command(),
         )
 
 
-class _TrainingAnswers:
-    """Which questions of each set every epoch of a training answers rightly, on disk until the training is stored.
+def _name_job(job: SelectionTraining) -> str:
+    return f"{job.method}, {job.training}, seed {job.seed}"
 
-    Where ten people answered, a question has a score in thirds, kept as three planes of bits: at least one, two, three.
-    """
 
-    def __init__(self, folder: Path, stage: Any, data: SelectionData | AuditedQuestions, device: str) -> None:
-        self.folder, self.data, self.seconds = folder / ANSWERS, data, 0.0
-        self.counts = data.answered
-        gathered = {split: data.gather(split, [stage]) for split in self.counts}
-        for split in self.counts:
-            data.check_order(stage.name, gathered[split], split)
-        votes = getattr(gathered[VAL].supervision[stage.name], "votes", None)
-        self.planes = 1 if votes is None or not votes.shape[1] else THIRDS
-        self.answer = EpochAnswerer(stage, gathered, device)
+def _gather_answered(stage: TrainStage, data: StudyData) -> dict[str, SplitData]:
+    """What every epoch answers, in the order of the sets."""
+    gathered = {split: data.gather(split, [stage]) for split in data.answered}
+    for split, one in gathered.items():
+        data.check_order(stage.name, one, split)
+    return gathered
 
-    def take(self, epoch: int, module: Any, config: Any) -> None:
-        """Answer everything with the weights of an epoch."""
-        start = time.monotonic()
-        found = self.answer(epoch, module, config).right
-        bits = np.concatenate([np.packbits(self._spread(found[split])) for split in self.counts])
-        open_folder(self.folder).write_whole(f"{epoch:03}.bits", bits.tobytes(), durable=False)
-        self.seconds += time.monotonic() - start
 
-    def _spread(self, scores: Any) -> Any:
-        """[plane, question] of a score from 0 to 1 each, which is the mean over the planes."""
-        return np.rint(scores * self.planes)[None] > np.arange(self.planes)[:, None]
-
-    def read(self, epochs: int) -> tuple[dict[str, list[float]], list[Any]]:
-        """[epoch] how many of each set are right, and [epoch, plane, question] which of the test questions."""
-        right: dict[str, list[float]] = {}
-        hits: list[Any] = []
-        val_sets, sets = self.data.val_sets, self.data.sets
-        for epoch in range(1, epochs + 1):
-            found = self._read_epoch(epoch)
-            tested = np.concatenate([found[split] for split in self.counts if split != VAL], axis=1)
-            for planes, listed in ((found[VAL], val_sets), (tested, sets)):
-                for name, mask in listed.items():
-                    count = int(planes[:, mask].sum())
-                    right.setdefault(name, []).append(count if self.planes == 1 else round(count / self.planes, 4))
-            hits.append(tested)
-        return right, hits
-
-    def _read_epoch(self, epoch: int) -> dict[str, Any]:
-        path = self.folder / f"{epoch:03}.bits"
-        counts = {split: self.planes * count for split, count in self.counts.items()}
-        sizes = [-(-count // 8) for count in counts.values()]
-        data = path.read_bytes() if path.is_file() else b""
-        if len(data) != sum(sizes):
-            raise UserError(
-                f"{path}: what epoch {epoch} answered is missing; delete {self.folder.parent} to train it again"
-            )
-        parts = np.split(np.frombuffer(data, np.uint8), np.cumsum(sizes)[:-1])
-        held = zip(counts.items(), parts, strict=True)
-        return {
-            split: np.unpackbits(part, count=count).reshape(self.planes, -1).astype(bool)
-            for (split, count), part in held
-        }
+def _read_rows(folder: Path) -> list[dict[str, Any]]:
+    """The epochs of all parts of a training, so far."""
+    path = folder / training.LOG
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +39,19 @@ from ...store.shard import read_questions, read_shard_scenes
 from ...train.data import DatasetTrainingData, TrainValData, gather_split
 from ...trainable import IMAGES, SplitData, TrainStage
 
+if TYPE_CHECKING:
+    import torch
+
 Bools = npt.NDArray[np.bool_]
+PIXELS = "pixels.npy"
+
+
+@cache
+def open_pictures(folder: Path) -> torch.Tensor:
+    """What `share_pictures` left there; in memory once, however many processes read it."""
+    import torch
+
+    return torch.from_numpy(np.load(folder / PIXELS, mmap_mode="c"))
 
 
 @dataclass(slots=True, eq=False)
@@ -170,7 +184,16 @@ class SelectionData:
             held = self._held[split] = gather_split(data, split, stages, device=self.device, workers=self.workers)
             self._collected.setdefault(split, []).extend((stage, held.supervision[stage.name]) for stage in stages)
         supervision = {stage.name: self._collect(split, stage, ids) for stage in stages}
-        return SplitData(held.pixels if seen else None, held.scenes, supervision)
+        return SplitData(held.pixels if seen else None, held.scenes, supervision, held.kept)
+
+    def share_pictures(self, folder: Path) -> None:
+        """Move the pictures that are held into files, SPLIT/pixels.npy, from which other processes read them."""
+        for split, held in self._held.items():
+            if held.pixels is not None and held.kept is None:
+                own = folder / split
+                own.mkdir(parents=True)
+                np.save(own / PIXELS, held.pixels.cpu().numpy())
+                self._held[split] = replace(held, pixels=open_pictures(own), kept=own)
 
     def _collect(self, split: str, stage: TrainStage, ids: frozenset[str] | None) -> Any:
         """What a stage learns from; stages that collect alike share it, of all questions of a split."""

@@ -149,3 +149,19 @@ def test_rare_answers_of_open_vocabulary_are_not_learned():
     found = AnsweredQuestions.collect([Scene(objects=(), id="a")], asked)
     assert list_common_answers(OPEN, found) == ["dog"]
     assert list_common_answers(WORLD.schema, found) == ["cat", "dog"]
+
+
+def test_processes_that_see_the_same_images_find_their_regions_once(splits, tmp_path, monkeypatch):
+    from shiftscope.models.region_vqa import network
+
+    stage = find_trainable("updn").stages[0]
+    config = stage.fit_vocabulary(WORLD.schema, splits.train)
+    alone = stage.make_questions(splits.val, config, "cpu").table
+    shared = [replace(splits.val, pixels=splits.val.pixels.clone(), kept=tmp_path) for _ in range(2)]
+    tables = [stage.make_questions(shared[0], config, "cpu").table]
+    monkeypatch.setattr(network, "find_all_regions", None)  # from here on, to look is to fail
+    tables.append(stage.make_questions(shared[1], config, "cpu").table)
+    for table in tables:
+        for group, other in zip(table.groups, alone.groups, strict=True):
+            for name in ("features", "corners", "exists"):
+                assert torch.equal(getattr(group, name), getattr(other, name))

@@ -11,6 +11,7 @@ from command import here
 from shiftscope.errors import UserError
 from shiftscope.metrics.model_selection import IID, SelectionRun, StudyWorld, build_selection_results
 from shiftscope.report.selection_page import render_selection_markdown
+from shiftscope.run.selection_study.concurrent_trainings import measure_shared_throughput
 from shiftscope.run.selection_study.selection_study import SelectionStore, SelectionStudySpec, run_selection_study
 from shiftscope.suites import load_suite
 from shiftscope.suites.selection_study import SelectionScale, SelectionStudy, StudyMethod
@@ -98,6 +99,52 @@ def test_real_questions_are_scored_in_thirds_and_a_failure_does_not_end_the_stud
     assert round(score.value * 60 * 3) % 2 == 0  # two thirds each
     text = render_selection_markdown(results)
     assert "| lstm | 1 seed |" in text and "60 in the IID test" in text
+
+
+def test_trainings_at_once_end_as_those_in_turn_and_say_so(audit, tmp_path):
+    study, kept = WordStudy(), {}
+    for together in (1, 2):
+        out = tmp_path / str(together)
+        places, told = (out, out / "cells", study.build_language_scale(), ()), []
+        spec = SelectionStudySpec(study, *places, seeds=(0, 1), audit=audit, device="cpu", together=together)
+        with pytest.raises(UserError, match=r"2 of 4 trainings failed: lstm\+none, whole, seed 0; lstm\+none"):
+            list(run_selection_study(spec, tell=told.append))
+        assert sum("seed 1 failed: UserError: no setting 'no_such_setting'" in sentence for sentence in told) == 1
+        runs = [run for run in SelectionStore(out / "cells").read_records() if isinstance(run, SelectionRun)]
+        kept[together] = {run.seed: run for run in runs}
+        assert not list(out.glob("weights/*/answers")) and not (out / "pictures").exists()
+    for seed in (0, 1):
+        alone, beside = kept[1][seed], kept[2][seed]
+        same = ("weights", "right", "hits", "planes", "recipe", "examples")
+        assert all(getattr(alone, name) == getattr(beside, name) for name in same)
+        assert (alone.together, beside.together) == (1, 2)
+        assert beside.shared_throughput >= beside.throughput > 0
+    assert "together" not in kept[1][0].to_json()
+
+
+def test_minutes_that_are_over_pause_all_that_run_at_once(audit, tmp_path):
+    study = WordStudy()
+    spec = SelectionStudySpec(
+        study, tmp_path, tmp_path / "cells", study.build_language_scale(), (), ("lstm",), (0, 1), audit=audit,
+        device="cpu", together=2,
+    )  # fmt: skip
+    told = []
+    made = list(run_selection_study(replace(spec, minutes=1e-6), tell=told.append))
+    assert [type(record) for record in made] == [StudyWorld]
+    assert told[-1] == "the minutes are over; the same command resumes from here"
+
+
+def epoch(began, lasted, rate):
+    return {"began": began, "lasted": lasted, "examples_per_second": rate}
+
+
+def test_what_a_device_does_is_the_sum_over_what_overlaps():
+    mine = [epoch(0.0, 2.0, 100.0), epoch(3.0, 2.0, 90.0)]
+    assert measure_shared_throughput(mine, []) == 100
+    halfway, after = epoch(1.0, 4.0, 60.0), epoch(6.0, 1.0, 500.0)
+    assert measure_shared_throughput(mine, [halfway, after]) == 150  # 100 + 60 / 2; 90 + 60
+    assert measure_shared_throughput([epoch(3.0, 2.0, 10.0)], [halfway]) == 70
+    assert measure_shared_throughput([{"examples_per_second": 5.0}], [halfway]) == 0  # nobody knows when
 
 
 def test_a_record_names_no_folder_of_the_machine(tmp_path):
