@@ -123,6 +123,7 @@ def test_a_picture_that_cannot_be_read_says_why(browser, tmp_path):
         assert "is not what was written there" in page.locator(".card .no-picture").first.inner_text()
 
 
+@pytest.mark.full
 def test_stepping_lights_the_right_pixels(browser, opened):
     dataset, _, address = opened
     for row in (1, 2):

@@ -35,6 +35,7 @@ def executor():
     ray.shutdown()
 
 
+@pytest.mark.full
 def test_jobs_come_back_as_from_local_processes(executor, tmp_path):
     with closing(executor.map(cluster_tasks.square, [3, 1, 2], ahead=2)) as found:
         assert list(found) == [9, 1, 4]
@@ -62,6 +63,7 @@ def test_what_dies_with_its_worker_is_done_again(executor, tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.full
 def test_replicas_are_built_once_each_and_replaced_when_they_die(executor, tmp_path):
     build = partial(cluster_tasks.build_replica, tmp_path)
     with closing(executor.map_replicated(build, cluster_tasks.die_once, range(6), ahead=2)) as found:

@@ -113,6 +113,7 @@ def test_what_is_not_a_run_a_page_or_a_dataset_is_refused_in_one_sentence(made, 
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.full
 def test_the_format_is_named_or_that_of_the_file(made, tmp_path):
     runs, _, _ = made
     for words, name, start in (

@@ -72,7 +72,7 @@ def test_a_folder_says_all_about_the_model(folder, data, capsys):
     assert f"nothing to do: {folder} was trained already; next: shiftscope run --model p_nsvqa:{folder}" in told
 
 
-@pytest.mark.parametrize("model", ["nsvqa", "p_nsvqa", "p_nsvqa_exact"])
+@pytest.mark.parametrize("model", [pytest.param("nsvqa", marks=pytest.mark.full), "p_nsvqa", "p_nsvqa_exact"])
 def test_it_answers_under_every_condition(model, folder, data, tmp_path):
     conditions = ("as_is", "blind", "scene_text", "program_text")
     log = evaluate(RunSpec(f"{model}:{folder}", data, "test", conditions=conditions), tmp_path / "run")
@@ -88,6 +88,7 @@ def test_it_answers_under_every_condition(model, folder, data, tmp_path):
     assert dict(log.spec)["weights"] == read_trained_model(folder).id()
 
 
+@pytest.mark.full
 def test_models_adapt_to_images_that_are_not_scored(folder, data, tmp_path, monkeypatch, refuses):
     used = []
     monkeypatch.setattr(NsvqaParsers, "adapt", lambda self, pictures, kind: used.append((pictures, kind)) or self)

@@ -3,6 +3,8 @@
 from html.parser import HTMLParser
 from types import MappingProxyType, SimpleNamespace
 
+import pytest
+
 import store_toys
 from report_toys import asked, log, right, study
 from shiftscope.report.page import Page, Section
@@ -113,6 +115,7 @@ def test_without_the_dataset_there_are_no_failures_to_show():
     assert "failures" not in names
 
 
+@pytest.mark.full
 def test_a_large_study_stays_small():
     questions = [asked(f"q{k}", "yes", f"s{k // 10}", kind=f"kind {k % 12}", length=k % 30) for k in range(600)]
     runs = [log(right(600 - 20 * k, questions), model=f"m{m}", variant=f"v{k}") for m in range(5) for k in range(12)]

@@ -193,6 +193,7 @@ def test_words_are_decided_once_and_only_where_all_else_fits():
     assert len(overlap.asked) == 2
 
 
+@pytest.mark.full
 def test_what_is_found_does_not_depend_on_what_was_decided_before(monkeypatch):
     scenes = [random_graph(5, k) for k in range(300)]
     asked_before = related(scenes)

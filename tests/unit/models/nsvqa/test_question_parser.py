@@ -130,6 +130,7 @@ def trained():
     return module, losses
 
 
+@pytest.mark.full
 def test_the_loss_falls_and_what_was_learned_is_parsed_exactly():
     module, losses = trained()
     assert losses[0] > 2 and losses[-1] < 0.05

@@ -491,6 +491,7 @@ print(content_id([q.to_json() for level in made.values() for q in level]))
 """
 
 
+@pytest.mark.full
 def test_the_same_twins_whatever_the_hash_seed():
     here = Path(__file__).parent
     printed = run_script(SCRIPT.format(path=[str(here), str(here.parents[2])]), "4242")

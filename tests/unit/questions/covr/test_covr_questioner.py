@@ -306,6 +306,7 @@ for question in CovrQuestioner(crowd_related(60), 0, most=5).generate_questions(
 """
 
 
+@pytest.mark.full
 def test_the_same_questions_under_any_hash_seed():
     script = SCRIPT.format(tests=str(Path(__file__).parents[3]))
     outputs = {

@@ -144,7 +144,7 @@ def test_the_object_of_a_modifier_may_have_an_attribute():
     assert {bool(thing.attribute) for thing in modified} == {True, False}
 
 
-@pytest.mark.parametrize("which", ["asked", "asked_wide"])
+@pytest.mark.parametrize("which", ["asked", pytest.param("asked_wide", marks=pytest.mark.full)])
 def test_exported_programs_mean_the_same_to_an_executor_that_knows_no_kinds(which, request):
     scenes, questions = request.getfixturevalue(which)
     listed = 0

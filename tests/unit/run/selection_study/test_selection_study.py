@@ -101,6 +101,7 @@ def test_real_questions_are_scored_in_thirds_and_a_failure_does_not_end_the_stud
     assert "| lstm | 1 seed |" in text and "60 in the IID test" in text
 
 
+@pytest.mark.full
 def test_trainings_at_once_end_as_those_in_turn_and_say_so(audit, tmp_path):
     study, kept = WordStudy(), {}
     for together in (1, 2):
