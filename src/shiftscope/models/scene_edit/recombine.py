@@ -64,8 +64,8 @@ class Spot(NamedTuple):
 
     start: int
     end: int
-    node: int  # what it says, in the program, with all that rests on
-    inside: Sequence[int]
+    node: int  # of the program, for what it says
+    inside: Sequence[int]  # that node and all it rests on
     phrase: SetPhrase
 
 
