@@ -127,6 +127,7 @@ class TrainStage:
     captured: bool = (
         False  # whether a GPU may take steps as graphs: batches of few shapes, a loss that waits for nothing
     )
+    compiled: tuple[str, ...] = ()  # methods, of its module or a part of it, that torch compiles for a GPU
 
     @property
     def option(self) -> str:

@@ -27,6 +27,7 @@ from ..rng import derive, seed_of
 from ..trainable import Counts, Curriculum, ExampleSet, Losses, ProgressCallback, TrainRecipe
 from .captured_steps import CapturedSteps
 from .checkpoint import TrainState, read_state, write_state
+from .compile_methods import compile_methods
 from .epochs import copy_module
 from .schedule import is_over, scale_rate
 
@@ -50,6 +51,7 @@ class TrainTask:
     check: int = 1000  # of the validation examples, by which an epoch is judged
     measured: int | None = None  # examples measured at once; else as many as a batch has
     captured: bool = False  # whether a GPU may take its steps as graphs, one for each shape of batch
+    compiled: tuple[str, ...] = ()  # methods of the module that a GPU runs compiled
 
 
 def compute_shares(counts: Mapping[str, tuple[float, float]]) -> dict[str, float]:
@@ -168,6 +170,8 @@ class _TrainingLoop:
         optimizer = torch.optim.AdamW(groups, lr=self.recipe.lr, betas=(0.9, 0.98), fused=device.type == "cuda")
         self.prepared, self.optimizer = accelerator.prepare(_wrap_loss(module, task.loss), optimizer)
         self.average = WeightAverage(module)  # only now: preparing may move weights to another place in memory
+        if device.type == "cuda":
+            compile_methods(module, task.compiled)  # but not those of the average, which is seldom asked
         self.run_pass: Callable[[Any], tuple[torch.Tensor, Losses]] = self._run_pass
         if task.captured and device.type == "cuda" and not several:  # a graph would hold what processes send
             self.run_pass = CapturedSteps(self._run_pass, list(self.prepared.parameters()))

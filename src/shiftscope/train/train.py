@@ -334,6 +334,7 @@ class _Training:
             stage.check,
             stage.batch_to_measure(self.device),
             stage.captured,
+            stage.compiled,
         )
 
         def write_log(rows: list[dict[str, Any]]) -> None:

@@ -25,7 +25,7 @@ from shiftscope.store.dataset import Dataset
 from shiftscope.store.question_part import QuestionPart
 from shiftscope.store.run_log import read_run
 
-PUBLIC = "1dd3607527d91245"  # the digest of version 1; another means another version
+PUBLIC = "a6d59ec4a7536b65"  # the digest of version 1; another means another version
 
 
 @pytest.fixture(scope="module")

@@ -91,7 +91,10 @@ class ImageEditor(nn.Module):
         height, width = images.shape[1:3]
         pixels = images.permute(0, 3, 1, 2).float() / 255
         pixels = F.pad(pixels, (0, width % 2, 0, height % 2), mode="replicate")  # two by two
-        told = self.text(words, lengths)
+        return self.draw(pixels, self.text(words, lengths))[:, :, :height, :width]
+
+    def draw(self, pixels: Tensor, told: Tensor) -> Tensor:
+        """The pictures after, of those before, from 0 to 1, and the texts' states."""
         fine = F.relu(self.first(pixels - 0.5))
         middle = F.relu(self.second(fine))
         cells = F.relu(self.third(middle))
@@ -103,7 +106,7 @@ class ImageEditor(nn.Module):
         found = F.relu(self.higher(torch.cat([F.interpolate(found, fine.shape[2:], mode="nearest"), fine], 1)))
         drawn = F.pixel_shuffle(self.paint(torch.cat([found, F.pixel_unshuffle(pixels, 2)], 1)), 2)
         new, share = torch.sigmoid(drawn[:, :3]), torch.sigmoid(drawn[:, 3:] - 2)  # at first most stays as it is
-        return ((1 - share) * pixels + share * new)[:, :, :height, :width]
+        return (1 - share) * pixels + share * new
 
 
 def draw_edited(module: Any, images: Tensor, words: Tensor, lengths: Tensor) -> Tensor:

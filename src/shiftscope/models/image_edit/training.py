@@ -72,6 +72,7 @@ class EditorStage(TrainStage):
     supervision = frozenset((IMAGES, PROGRAMS, ACTIONS))
     check = 1000
     learns_vocabulary = True
+    compiled = ("draw",)
     recipe = TrainRecipe(epochs=20, batch=64, lr=5e-4, weight_decay=0.01, warmup=0.05, ema=0.998, clip=1.0)
     start: TrainedLxmert | None = None
 

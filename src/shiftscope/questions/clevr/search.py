@@ -56,7 +56,7 @@ def draw_bits(state: Any) -> Any:
 
 
 @exact_inline
-def draw_below(state, limit):
+def draw_below(state: Any, limit: Any) -> Any:
     """A number from 0 to limit − 1."""
     return np.int64(((draw_bits(state) >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 

@@ -20,7 +20,7 @@ from ...kernels import count_bits, exact, exact_inline, find_free_place
 from ...scene import RELATION_MARGIN
 from ...scene_table import WORD
 from ..clevr.packed_scenes import EXTRA
-from ..clevr.search import draw_bits
+from ..clevr.search import draw_below
 from .scene_arrays import FRESH, REACH, Z
 
 ADD, REMOVE, CHANGE, MOVE, PUT_ON, SWAP = range(6)
@@ -32,8 +32,8 @@ ON, BELOW = 4, 5  # relations after the four of the plane
 SIZE, SHAPE = 0, 3  # columns of codes
 SMALL, LARGE = RADIUS["small"], RADIUS["large"]
 MARGIN = 2 * RELATION_MARGIN
-PLACES = 600  # tried for one free place
-OUTCOMES = 50  # tried for one that is sound
+BEYOND = 2.0  # what stands beyond all others is half of this from the last
+FAR = 1e6
 CUBE = 1.7320508075688772  # from the middle of a cube to its corner, in half sides
 CAN = 1.4142135623730951  # from the middle of a cylinder to its rim, in radii
 SILHOUETTE = 1.2  # half of what a cube covers in the image, in half sides
@@ -131,29 +131,55 @@ def is_valid_arrangement(n: Any, body: Any, under: Any, camera: Any, frame: Any)
 
 
 @exact_inline
-def place_at_random(n: Any, body: Any, i: Any, anchor: Any, along: Any, camera: Any, frame: Any, state: Any) -> Any:
-    """Put object i at random where the relation holds, clear of the others and in view; whether that went."""
-    unit = 1.0 / 9007199254740992.0
-    for _ in range(PLACES):
-        x = AREA * (2.0 * np.float64(draw_bits(state) >> np.uint64(11)) * unit - 1.0)
-        y = AREA * (2.0 * np.float64(draw_bits(state) >> np.uint64(11)) * unit - 1.0)
-        if anchor >= 0:
-            dx, dy = x - body[anchor, 0], y - body[anchor, 1]
-            if dx * along[0] + dy * along[1] <= MARGIN:
-                continue
-        clear = True
-        for j in range(n):
-            dx, dy = x - body[j, 0], y - body[j, 1]
-            apart = outline_radius(body, i) + outline_radius(body, j) + CLEARANCE
-            if j != i and dx * dx + dy * dy < apart * apart:
-                clear = False
-                break
-        if not clear:
+def choose_along(n: Any, body: Any, i: Any, way: Any, low: Any, high: Any, turn: Any, line: Any, state: Any) -> Any:
+    """How far along a way object i may stand: in the middle of a gap between two others, or beyond them all.
+
+    A gap at random, or for a turn from 0 on that one, counted from the outside. What stands nearly level with another
+    counts once.
+    """
+    size = 0  # of `line`, the others in order
+    for j in range(n):
+        at = body[j, 0] * way[0] + body[j, 1] * way[1]
+        apart = j != i and low < at < high
+        for k in range(size):
+            apart = apart and abs(line[1 + k] - at) >= MARGIN
+        if not apart:
             continue
-        body[i, 0], body[i, 1], body[i, Z], body[i, FRESH] = x, y, outline_radius(body, i), 1.0
-        if is_in_frame(body, i, camera, frame):
-            return True
-    return False
+        size += 1
+        k = size
+        while k > 1 and line[k - 1] > at:
+            line[k] = line[k - 1]
+            k -= 1
+        line[k] = at
+    line[0] = max(low, (line[1] if size > 0 else min(high, 0.0)) - BEYOND)
+    line[size + 1] = min(high, (line[size] if size > 0 else max(low, 0.0)) + BEYOND)
+    gap = draw_below(state, size + 1)
+    if turn >= 0:
+        turn %= size + 1
+        gap = turn // 2 if turn % 2 == 0 else size - turn // 2
+    return (line[gap] + line[gap + 1]) / 2.0
+
+
+@exact_inline
+def place_elsewhere(n: Any, body: Any, i: Any, anchor: Any, relation: Any, ways: Any, row: Any, line: Any,
+                    state: Any) -> None:  # fmt: skip
+    """Put object i anywhere where the relation holds, if there is one to an anchor, whoever stands there.
+
+    The first rows have it beyond all others, in the four corners; in the next it takes turns with the gaps from side
+    to side and from front to back.
+    """
+    x, y = 0.0, 0.0
+    for axis in range(2):
+        way = ways[1 + 2 * axis]
+        low, high = -FAR, FAR
+        if anchor >= 0 and relation >> 1 == axis:
+            at = body[anchor, 0] * way[0] + body[anchor, 1] * way[1]
+            low, high = (at + MARGIN, FAR) if relation & 1 else (-FAR, at - MARGIN)
+        turn = row >> axis & 1 if row < 4 else row >> 1 if row & 1 == axis else -1
+        along = choose_along(n, body, i, way, low, high, turn, line, state)
+        x += along * way[0]
+        y += along * way[1]
+    body[i, 0], body[i, 1], body[i, Z], body[i, FRESH] = x, y, outline_radius(body, i), 1.0
 
 
 @exact_inline
@@ -205,9 +231,9 @@ def swap_places(body: Any, i: Any, j: Any) -> None:
 
 
 @exact_inline
-def apply_edits(n: Any, body: Any, codes: Any, under: Any, edits: Any, along: Any, camera: Any, frame: Any,
-          marks: Any, state: Any) -> Any:  # fmt: skip
-    """Do the edits in place, free places at random; how many objects there are then, −1 where it fails."""
+def apply_edits(n: Any, body: Any, codes: Any, under: Any, edits: Any, ways: Any, marks: Any, row: Any,
+          line: Any, state: Any) -> Any:  # fmt: skip
+    """Do the edits in place, with free places of that row; how many objects there are then."""
     for e in range(len(edits)):
         op, i, anchor = edits[e, OP], edits[e, OBJECT], edits[e, ANCHOR]
         if op == ADD:
@@ -216,8 +242,8 @@ def apply_edits(n: Any, body: Any, codes: Any, under: Any, edits: Any, along: An
             init_new_object(body, codes, under, i, edits[e], marks)
         if op in (ADD, MOVE):
             under[i] = -1
-            if not place_at_random(n, body, i, anchor, along[edits[e, DIRECTION]], camera, frame, state):
-                return -1
+            turn = (row + 2 * e) % 4 if row < 4 else row + e  # of two free places, each takes turns of its own
+            place_elsewhere(n, body, i, anchor, edits[e, DIRECTION], ways, turn, line, state)
         elif op == REMOVE:
             n = remove_objects(n, np.uint64(edits[e, SET]), body, codes, under)
         elif op == CHANGE:
@@ -269,24 +295,15 @@ def fill_scene_sets(n: Any, body: Any, codes: Any, under: Any, directions: Any, 
 
 
 @exact
-def sample_outcomes(n: Any, body: Any, codes: Any, under: Any, edits: Any, directions: Any, camera: Any, frame: Any,
-             marks: Any, state: Any, sets: Any, out_codes: Any, knows: Any) -> Any:  # fmt: skip
-    """Lay out as many outcomes as `sets` has rows, places taken at random; how many were found."""
+def sample_outcomes(n: Any, body: Any, codes: Any, under: Any, edits: Any, directions: Any, marks: Any, state: Any,
+             sets: Any, out_codes: Any, knows: Any) -> None:  # fmt: skip
+    """Lay out as many outcomes as `sets` has rows, each with its free places taken elsewhere."""
     a_body, a_codes, a_under = np.empty_like(body), np.empty_like(codes), np.empty_like(under)
+    line = np.empty(len(body) + 2)
     for k in range(len(sets)):
-        found = False
-        for _ in range(OUTCOMES):
-            a_body[:], a_codes[:], a_under[:] = body, codes, under
-            m = apply_edits(n, a_body, a_codes, a_under, edits, directions, camera, frame, marks, state)
-            if m < 0:
-                return k
-            if is_valid_arrangement(m, a_body, a_under, camera, frame):
-                fill_scene_sets(m, a_body, a_codes, a_under, directions, marks, sets[k], out_codes[k], knows[k])
-                found = True
-                break
-        if not found:
-            return k
-    return len(sets)
+        a_body[:], a_codes[:], a_under[:] = body, codes, under
+        m = apply_edits(n, a_body, a_codes, a_under, edits, directions, marks, k, line, state)
+        fill_scene_sets(m, a_body, a_codes, a_under, directions, marks, sets[k], out_codes[k], knows[k])
 
 
 @exact_inline

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
-from ..clevr.template import NAMED, NOUN, check_template
+from ..clevr.template import MANY, NAMED, NOUN, check_template
 from ..clevr.templates import fill_texts
 from .outcome_templates import (
     ATTRIBUTES,
@@ -192,7 +192,7 @@ def _find_in_both_places(hops: int = 0) -> tuple[OutcomeSketch, OutcomePhrase, t
 def _choose_values(end: str, attributes: tuple[str, str], hops: int) -> Sketch:
     """`How many cubes behind the ball would be either red or small?`"""
     sketch = OutcomeSketch()
-    among = sketch.find_several(hops)
+    among = _find_two_or_more(sketch, hops)
     words, nodes = {}, []
     if hops:  # what is read twice is a description here and in Original, never a relation alone
         sketch.require(NOUN, among.node)
@@ -212,6 +212,8 @@ def _choose_things(hops: int | None, weight: int) -> Sketch:
     """`How many things behind the ball would be either red cubes or small balls?`; None for those anywhere."""
     sketch = OutcomeSketch()
     place = OutcomePhrase(-1, 0, "") if hops is None else sketch.find_place(hops)
+    if hops is not None:
+        sketch.require(MANY, place.node)
     kinds = [sketch.count_description() for _ in range(2)]
     nodes = [sketch.describe("filter", n) for n in kinds]
     sketch.require_apart(*nodes)
@@ -227,7 +229,7 @@ def _choose_things(hops: int | None, weight: int) -> Sketch:
 def _negate(end: str, attribute: str, hops: int) -> Sketch:
     """`How many cubes behind the ball would not be red?`"""
     sketch = OutcomeSketch()
-    among = sketch.find_several(hops)
+    among = _find_two_or_more(sketch, hops)
     node, value = _exclude(sketch, among, attribute)
     sketch.add_node(end, node)
     texts = TEXTS["not"][end if hops else f"{end} anywhere"]
@@ -238,11 +240,18 @@ def _query_negated(attribute: str, hops: int) -> Sketch:
     """`What would be the size of the cube that is not red and is behind the ball?`"""
     other = ATTRIBUTES[(ATTRIBUTES.index(attribute) + 1) % len(ATTRIBUTES)]
     sketch = OutcomeSketch()
-    among = sketch.find_several(hops)
+    among = _find_two_or_more(sketch, hops)
     node, value = _exclude(sketch, among, other, one=True)
     sketch.query(attribute, among.number, sketch.add_node("unique", node))
     text = _spell_subject("not" if hops else "not anywhere", among.number, V=value, P=among.place)
     return "", "not", "query_attribute", sketch, fill_texts(TEXTS["value"][attribute], X=text), 1
+
+
+def _find_two_or_more(sketch: OutcomeSketch, hops: int) -> OutcomePhrase:
+    """Things of which some are asked for: "of them" is said of two or more."""
+    among = sketch.find_several(hops)
+    sketch.require(MANY, among.node)
+    return among
 
 
 def _exclude(sketch: OutcomeSketch, among: OutcomePhrase, attribute: str, *, one: bool = False) -> tuple[int, str]:

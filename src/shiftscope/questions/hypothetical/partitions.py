@@ -52,7 +52,6 @@ TWO_HOPS = 3  # scenes at most that lack an action of two: without either, and w
 REFUSED = ("refused_unchanged", "refused_elsewhere")  # notes: valid questions dropped before this one
 PLACED = (("placed", "told"), ("placed", "free"))  # by whether a place is left open
 DEFINED = (("before", "undefined"), ("before", "defined"))
-TRIES = 8  # hypotheses looked at for one with enough admissible places
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +142,10 @@ def build_hypotheses(
     """
 
     def sample_elsewhere(edits: Ints, at: int, places: int) -> int:
-        """Lay out the outcome of some edits with its free places taken at random; how many times that went."""
+        """Lay out the outcome of some edits with its free places taken elsewhere, so many times."""
         (sets, codes, knows), rows = layout, slice(at, at + places)
-        return before.view.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
+        before.view.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
+        return places
 
     elsewhere = placements if placements > 1 else 0
     rooms = sum(1 + elsewhere + (1 if len(plan.kinds[e]) == 1 else TWO_HOPS + 2 * elsewhere) for e in entries)
@@ -157,29 +157,25 @@ def build_hypotheses(
     for entry in entries:
         dice = RandomChoices(*path, "act", entry)
         old, _ = (known or {}).get(entry, (None, None))
-        for _ in range(TRIES):
-            one = old or propose_hypothesis(before, plan.kinds[entry], dice)
-            if one is None:
-                break
-            places = elsewhere if one.leaves_place_open else 0
-            if places and sample_elsewhere(one.edits, at + 1, places) < places:
-                continue
-            one.stage.write_row(layout, at)
-            without = at = at + 1 + places
-            for lacking in one.lacking:
-                lacking.stage.write_row(layout, at)
-                at += 1
-            for lacking in one.lacking:
-                if lacking.leaves_place_open and elsewhere:
-                    at += sample_elsewhere(lacking.edits, at, elsewhere)
-            placed = at - without - len(one.lacking)
-            touched = (len(looks), len(one.looks[0]), len(one.looks[1]) if len(one.looks) > 1 else 0)
-            looks += [look for some in one.looks for look in some]
-            tells = (len(told), len(one.told))
-            told += one.told
-            scenes = (without - 1 - places, places, without, len(one.lacking), placed)
-            found.append(PlannedHypothesis(entry, one, OutcomeJob(*scenes, one.by_place, *touched, *tells), dice))
-            break
+        one = old or propose_hypothesis(before, plan.kinds[entry], dice)
+        if one is None:
+            continue
+        places = sample_elsewhere(one.edits, at + 1, elsewhere) if one.leaves_place_open and elsewhere else 0
+        one.stage.write_row(layout, at)
+        without = at = at + 1 + places
+        for lacking in one.lacking:
+            lacking.stage.write_row(layout, at)
+            at += 1
+        for lacking in one.lacking:
+            if lacking.leaves_place_open and elsewhere:
+                at += sample_elsewhere(lacking.edits, at, elsewhere)
+        placed = at - without - len(one.lacking)
+        touched = (len(looks), len(one.looks[0]), len(one.looks[1]) if len(one.looks) > 1 else 0)
+        looks += [look for some in one.looks for look in some]
+        tells = (len(told), len(one.told))
+        told += one.told
+        scenes = (without - 1 - places, places, without, len(one.lacking), placed)
+        found.append(PlannedHypothesis(entry, one, OutcomeJob(*scenes, one.by_place, *touched, *tells), dice))
     return layout, _stack(looks, len(ATTRIBUTES)), _stack(told, TOLD_WIDTH), found
 
 

@@ -67,12 +67,12 @@ class SceneArrays:
         n = apply_edit(*scene, edit, *self.eye, spiral(), MARKS, strict)
         return type(self)(n, body, codes, under, sets, knows, self.eye) if n >= 0 else None
 
-    def sample_outcomes(self, edits: Ints, seed: int, layout: OutcomeLayout) -> int:
-        """Fill rows of the layout with outcomes whose free places are taken at random; how many there are."""
+    def sample_outcomes(self, edits: Ints, seed: int, layout: OutcomeLayout) -> None:
+        """Fill the rows of the layout with outcomes whose free places are taken elsewhere."""
         from .action_kernels import sample_outcomes
 
         scene, state = (self.n, self.body, self.codes, self.under), np.array([seed], np.uint64)
-        return int(sample_outcomes(*scene, edits, *self.eye, MARKS, state, *layout))
+        sample_outcomes(*scene, edits, self.eye[0], MARKS, state, *layout)
 
     def write_row(self, layout: OutcomeLayout, row: int) -> None:
         sets, codes, knows = layout

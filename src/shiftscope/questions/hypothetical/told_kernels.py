@@ -27,6 +27,7 @@ from ..clevr.search import (
     SINGLE,
     SLOTS,
     UNION,
+    UNIQUE,
     ZERO,
 )  # fmt: skip
 
@@ -146,22 +147,32 @@ def is_given(k, column, steps, values, told, first, size):
 
 
 @exact_inline
+def is_place_known(k, begin, steps, values, told, first, size):
+    """Whether a step looks anywhere, or where the words of an action may have put something."""
+    relation = -1 if steps[k, RELATION] < 0 else values[steps[k, RELATION]]
+    base = begin + steps[k, FIRST]
+    known = (relation < 0 and steps[base, OP] == SCENE) or relation >= STACKED
+    if not known and steps[base, OP] == DESCRIBE and steps[base, RELATION] < 0:
+        for r in range(first, first + size):
+            named = told[r, steps.shape[1] - SLOTS] & TOLD_NAMED != 0
+            known = known or (named and is_alike(told[r], base, steps, values))
+    return known
+
+
+@exact_inline
 def is_named(k, column, value, begin, steps, values, told, first, size):
     """Whether the words of an action name what a step gives: its value in `column`, or any for −1, or all its words.
 
     A thing found over a relation is named where that is the relation of the action, to a thing that is named if there
     may be several; and where it is called by `SURE` words or more that are said of what the action is about, or by
-    all but the value. All things of a description have the value that the action gave them.
+    all but the value, also one found in two places. All things of a description have the value that the action gave.
     """
     columns = steps.shape[1] - SLOTS
     relation = -1 if steps[k, RELATION] < 0 else values[steps[k, RELATION]]
     base = begin + steps[k, FIRST]
-    if steps[k, OP] != DESCRIBE or (relation < 0 and steps[base, OP] != SCENE):
+    if steps[k, OP] != DESCRIBE or (relation < 0 and steps[base, OP] not in (SCENE, INTERSECT)):
         return False
-    known = relation < 0 or relation >= STACKED
-    if not known and steps[base, OP] == DESCRIBE and steps[base, RELATION] < 0:
-        for r in range(first, first + size):
-            known = known or (told[r, columns] & TOLD_NAMED != 0 and is_alike(told[r], base, steps, values))
+    known = is_place_known(k, begin, steps, values, told, first, size)
     if not known and column < 0:
         return False
     if column >= 0 and is_given(k, column, steps, values, told, first, size):
@@ -207,19 +218,27 @@ def is_told(begin, end, steps, values, register, offers, told, first, size):
             ):
                 return True
     out = np.int64(register[last - begin])
-    if op == QUERY and is_named(left, column, out, begin, steps, values, told, first, size):
-        return True
+    if op == QUERY:
+        asked = left
+        while steps[asked, OP] in (UNIQUE, EXCLUDE):  # the ball that is not red is a ball
+            asked = begin + steps[asked, FIRST]
+        if is_named(asked, column, out, begin, steps, values, told, first, size):
+            return True
     if op == EXIST and out == 1:
         if is_named(left, -1, -1, begin, steps, values, told, first, size):
+            return True
+        if names_one_of(left, begin, steps, values, told, first, size):
             return True
         if passes_one(begin, left, steps, values, told, first, size):
             return True
         if has_told_twin(begin, end, steps, values, told, first, size):
             return True
     for k in range(begin, end):
-        if steps[k, OP] == EXCLUDE:
+        base = begin + steps[k, FIRST]
+        chosen = steps[k, OP] == DESCRIBE and steps[k, RELATION] < 0 and steps[base, OP] == DESCRIBE
+        if steps[k, OP] == EXCLUDE or chosen:  # some of things that have all been given the value
             for c in range(columns):
-                if steps[k, SLOTS + c] >= 0 and is_given(begin + steps[k, FIRST], c, steps, values, told, first, size):
+                if steps[k, SLOTS + c] >= 0 and is_given(base, c, steps, values, told, first, size):
                     return True
         column = steps[k, COLUMN] if steps[k, OP] == SAME else column
         if steps[k, OP] != DESCRIBE or steps[k, SINGLE] == 1:
@@ -241,8 +260,27 @@ def is_told(begin, end, steps, values, register, offers, told, first, size):
         if offers[c, 0] == 2 and leaves_one_value(c, told, first, size, columns):
             for k in range(begin, end):
                 slot = steps[k, SLOTS + c]
-                if c == column or (steps[k, OP] == DESCRIBE and slot >= 0 and values[slot] >= 0):
+                if c == column or (steps[k, OP] in (DESCRIBE, EXCLUDE) and slot >= 0 and values[slot] >= 0):
                     return True
+    return False
+
+
+@exact_inline
+def names_one_of(asked, begin, steps, values, told, first, size):
+    """Whether the words of an action name one of the things that are not of a value, or that are of either of two."""
+    k = begin + steps[asked, FIRST]
+    if steps[asked, OP] == UNION and steps[k, OP] == DESCRIBE:
+        k = begin + steps[k, FIRST]
+    elif steps[asked, OP] != EXCLUDE:
+        return False
+    if steps[k, OP] != DESCRIBE or not is_place_known(k, begin, steps, values, told, first, size):
+        return False
+    columns = steps.shape[1] - SLOTS
+    for r in range(first, first + size):
+        there = steps[k, RELATION] < 0 or told[r, columns + 1] == values[steps[k, RELATION]]
+        named = told[r, columns] & TOLD_NAMED != 0 and row_includes(told[r], k, steps, values)
+        if there and named and is_asked_for(k, r, first, begin, asked, steps, values, told):
+            return True
     return False
 
 

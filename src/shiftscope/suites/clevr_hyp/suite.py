@@ -213,7 +213,7 @@ GIVEN = "scenes"  # names, in a spec, the user's own scenes by their content
 @dataclass(frozen=True, slots=True)
 class ClevrHypSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "clevr_hyp"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     question_fields: ClassVar[tuple[str, ...]] = ()  # each image has as many as it allows
 
     images: int = option(
@@ -228,8 +228,8 @@ class ClevrHypSpec(suites.SuiteSpec):
     size: tuple[int, int] = suites.size_option()
     placements: int = option(
         PLACEMENTS,
-        "Where words leave a place open, try so many places drawn at random, at all of which the answer must "
-        "be the same; 1 takes one place, as the paper does.",
+        "Where words leave a place open, try so many places, in the corners, beyond all others and between them, "
+        "at all of which the answer must be the same; 1 takes one place, as the paper does.",
         min=1,
     )
     pictured: bool = option(
