@@ -56,6 +56,16 @@ def asks_choices(tree: Tree) -> bool:
     return True
 
 
+def tells_images(tree: Tree) -> bool:
+    """Whether a node tells images as programs do, if it does: by what they show, or by how many things."""
+    match tree:
+        case "images", ("exist", _):
+            return True
+        case "images", (test, ("count", (counted, *_)), number):
+            return test in TESTS and counted != "images" and is_leaf(number)
+    return bool(tree[0] != "images")
+
+
 # From programs.
 
 
