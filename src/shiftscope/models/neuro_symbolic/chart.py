@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...scene import FREE
 from .grammar import SENTENCE, GrammarRule, NodeLink
 from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
-from .meaning import ALT, LEAF, NUMBER, Tree, asks_choices, tells_images
+from .meaning import ALT, LEAF, NUMBER, Tree, has_program
 from .patterns import CONJUNCTIONS, EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
 
 BEST = 3  # readings of the same words as the same category
@@ -191,7 +191,7 @@ class QuestionChart:
                 node, way, skipped = queue.pop()
                 for rule, score in () if skipped else node.ends:
                     tree = _build_tree(rule, way[2])
-                    if not (asks_choices(tree) and tells_images(tree)):
+                    if not has_program(tree):
                         continue  # it would take the place of readings that have a program
                     one = Reading(way[0] + score + self.parser.score_links(tree), way[1], tree)
                     if _keep(here.setdefault(rule.category, []), one):

@@ -36,7 +36,7 @@ _CATEGORIES = {
     "count": COUNT,
 }
 LEFT, RIGHT = 5, 2  # words before and after the mentioned parts of a node that may belong to it
-MOST_WAYS = 8_000  # ways of one pair; with more it teaches nothing
+MOST_WAYS = 20_000  # ways of one pair; with more it teaches nothing
 SOFT, HARD = 6, 4  # iterations of either kind
 SMOOTHING = 0.01
 OWN_WORDS = 0.5  # how much it counts that a word goes with a label

@@ -235,9 +235,10 @@ def _lengthen_phrases(
                 share, usually = times / total, background[word] / of_all
                 if share >= SURE and usually < 0.9 * share and total >= ENOUGH:
                     sure[word] = times
-                elif side > 0 and times > 2 and background[word] >= BOUND * free[word] and share >= LIFT * usually:
-                    if spread[category][word] <= MOST_LEAVES * leaves[category]:
-                        bound[word] = times
+                    continue
+                follows = side > 0 and times > 2 and background[word] >= BOUND * free[word]
+                if follows and share >= LIFT * usually and spread[category][word] <= MOST_LEAVES * leaves[category]:
+                    bound[word] = times
             if sum(bound.values()) < MOSTLY * total:
                 bound = {}
             joined = sure | bound

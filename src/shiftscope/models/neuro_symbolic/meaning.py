@@ -56,14 +56,20 @@ def asks_choices(tree: Tree) -> bool:
     return True
 
 
-def tells_images(tree: Tree) -> bool:
-    """Whether a node tells images as programs do, if it does: by what they show, or by how many things."""
+def has_program(tree: Tree) -> bool:
+    """Whether some program has a node with such children, as far as these tell; readings without one are not kept.
+
+    Images are told by what they show or by how many things they do, and only a predicate is about *this and that*.
+    """
     match tree:
         case "images", ("exist", _):
-            return True
+            pass
         case "images", (test, ("count", (counted, *_)), number):
-            return test in TESTS and counted != "images" and is_leaf(number)
-    return bool(tree[0] != "images")
+            if test not in TESTS or counted == "images" or not is_leaf(number):
+                return False
+        case "images", _:
+            return False
+    return asks_choices(tree) and (tree[0] == "pred" or all(child[0] != "both" for child in tree[1:]))
 
 
 # From programs.
