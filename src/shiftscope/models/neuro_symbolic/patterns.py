@@ -78,7 +78,7 @@ def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]
             made = [
                 GrammarRule(label, kind, pattern, (kind, kind))
                 for label, kind in CONJUNCTIONS.items()
-                for pattern in _list_frames(rule.pattern)
+                for pattern in _list_frames(rule.pattern)[label in labels :]
             ]
         elif rule.label == "pred" and "pred_alt" not in labels:
             made = [
