@@ -20,7 +20,7 @@ from .meaning import read_meaning, write_program
 
 COMPOSING = "composing"
 TRIED = 5  # readings, of which the first is taken that the type checker accepts
-LIKELIER = 3.0  # by how much a reading with edits has to score more than one without
+LIKELIER = 4.0  # by how much a reading with edits has to score more than one without
 MOST_PAIRS = 30_000  # different pairs that phrases are counted in; more change nothing
 
 TextProgram = tuple[str, Program]
