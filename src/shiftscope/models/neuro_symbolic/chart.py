@@ -4,7 +4,7 @@ A question is parsed as the rules say, and leniently: words may be skipped, rule
 for another, few of them at first, each at a cost: little for words that the grammar itself shows to be optional or
 exchangeable (rules that are else alike), more for those that are rare and so tell much. Laws of the language add
 rules: whatever kind of leaf *this or that* was learned of, it may be said of others, and *this and that* likewise; and
-whether two sets are alike in something may be asked of one.
+whether two sets are alike in something may be asked of one, and of two as of one.
 """
 
 import math

@@ -1,7 +1,7 @@
 """A lexicon learned from pairs: which phrases say a leaf of a meaning, found by how often they occur together.
 
 Words of the program itself are tried first, since graphs of any words are asked about in these. What is left is said by
-the phrase that tells best whether the leaf is there. A phrase is lengthened by words beside it that nearly always
+the phrase that tells best which leaf of its kind is there. A phrase is lengthened by words beside it that nearly always
 stand there ("to the left of"), or that stand there much more often than beside others of its kind ("fighter planes").
 """
 

@@ -49,8 +49,9 @@ def build_patterns(rules: Mapping[GrammarRule, float]) -> PatternNode:
 def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]:
     """The rules that laws of the language add, none of them among the given.
 
-    *This and that* of one kind is said of the others, in the more usual ways. An alternative of relations is derived
-    only where no rule says any: the second then stands after the whole of the first ("behind a jet or before").
+    *This and that* of one kind is said of the others, in the more usual ways. An alternative of relations, and a
+    comparison of two sets, are derived only where no rule says any: the second then stands after the whole of the
+    first ("behind a jet or before"), and a second set may also be joined to the first as by a conjunction.
     """
     found: dict[GrammarRule, float] = {}
     labels = {rule.label for rule in rules}
