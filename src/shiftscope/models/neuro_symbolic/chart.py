@@ -4,7 +4,7 @@ A question is parsed as the rules say, and leniently: words may be skipped, rule
 for another, few of them at first, each at a cost: little for words that the grammar itself shows to be optional or
 exchangeable (rules that are else alike), more for those that are rare and so tell much. Laws of the language add
 rules: whatever kind of leaf *this or that* was learned of, it may be said of others, and *this and that* likewise; and
-whether two sets are alike in something may be asked of one.
+whether two sets are alike in something may be asked of one, and of two as of one.
 """
 
 import math
@@ -13,15 +13,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...scene import FREE
-from .grammar import SENTENCE, GrammarRule, NodeLink
+from .grammar import SENTENCE, GrammarRule, NodeLink, categorize_label
 from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
-from .meaning import ALT, LEAF, NUMBER, Tree, asks_choices
+from .meaning import ALT, LEAF, NUMBER, Tree, has_program
 from .patterns import CONJUNCTIONS, EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
 
 BEST = 3  # readings of the same words as the same category
 WIDTH = 4  # partial readings of a rule from and to the same places
-EDITS = (2, 5, 10)  # at most in a question; more only where fewer give no program
+EDITS = (2, 5, 10)  # at most in a question; more only where fewer give no program, or all of them are used
 UNMET = 0.5  # times that a child below a node is taken to be met, where it was not
+ANYWHERE = 0.1  # how probably a child below a node is any of its category, by how often these are met anywhere
 UNUSUAL = 6.0  # cost of describing what is described, which a meaning does by one conjunction
 NEW_LEAF = 6.0  # cost of a word that no training question has as a leaf of its own
 
@@ -46,8 +47,14 @@ class ChartParser:
     ) -> None:
         self.lexicon, self.links = lexicon, links
         self.parents: Counter[tuple[str, int]] = Counter()
-        for (parent, k, _), count in links.items():
+        below: Counter[str] = Counter()
+        of_category: Counter[str] = Counter()
+        for (parent, k, child), count in links.items():
             self.parents[parent, k] += count
+            below[child] += count
+            of_category[_categorize(child)] += count
+        # how often each child is met among all of its category
+        self.usual = {child: count / of_category[_categorize(child)] for child, count in below.items()}
         totals: dict[str, float] = defaultdict(float)
         for rule, weight in rules.items():
             totals[rule.category] += weight
@@ -88,7 +95,8 @@ class ChartParser:
             met = self.links.get((label, k, kind), 0)
             if not met and kind in CONJUNCTIONS:  # and so does a conjunction that was never met there
                 met = self.links.get((label, k, child[1][0]), 0)
-            score += math.log((met + UNMET) / (self.parents[label, k] + 1.0))
+            share = (met + UNMET) / (self.parents[label, k] + 1.0)
+            score += math.log(max(share, ANYWHERE * self.usual.get(kind, 0.0)))
         return score
 
     def _guess_leaves(self, word: str) -> list[tuple[Symbol, float]]:
@@ -107,6 +115,11 @@ class ChartParser:
                     math.log(count / total) + len(ending) - NEW_LEAF
                 )
         return list(made.items())
+
+
+def _categorize(label: str) -> str:
+    """What stands where this node may, leaves of any kind as one."""
+    return LEAF if label in (LEAF, ALT) else categorize_label(label)
 
 
 def _learn_endings(lexicon: LearnedLexicon) -> Counter[tuple[str, str]]:
@@ -191,7 +204,7 @@ class QuestionChart:
                 node, way, skipped = queue.pop()
                 for rule, score in () if skipped else node.ends:
                     tree = _build_tree(rule, way[2])
-                    if not asks_choices(tree):
+                    if not has_program(tree):
                         continue  # it would take the place of readings that have a program
                     one = Reading(way[0] + score + self.parser.score_links(tree), way[1], tree)
                     if _keep(here.setdefault(rule.category, []), one):

@@ -20,7 +20,7 @@ from .meaning import read_meaning, write_program
 
 COMPOSING = "composing"
 TRIED = 5  # readings, of which the first is taken that the type checker accepts
-LIKELIER = 3.0  # by how much a reading with edits has to score more than one without
+LIKELIER = 4.0  # by how much a reading with edits has to score more than one without
 MOST_PAIRS = 30_000  # different pairs that phrases are counted in; more change nothing
 
 TextProgram = tuple[str, Program]
@@ -101,19 +101,19 @@ class ComposingParser:
         found = self._choose(strict.run())
         for chart in lenient:
             other = self._choose(chart.run())
-            if other is not None and (found is None or other[0] > found[0] + LIKELIER):
+            if other is not None and (found is None or other[0].score > found[0].score + LIKELIER):
                 found = other
-            if found is not None:
-                return found[1]
-        return None
+            if found is not None and found[0].edits < chart.edits:
+                break  # where all edits are used that were allowed, more may make a likelier one
+        return None if found is None else found[1]
 
-    def _choose(self, readings: Sequence[Reading]) -> tuple[float, Program] | None:
-        """The first program that the type checker accepts, with its score."""
+    def _choose(self, readings: Sequence[Reading]) -> tuple[Reading, Program] | None:
+        """The first reading whose program the type checker accepts."""
         for reading in readings[:TRIED]:
             try:
                 program = write_program(reading.tree[1])
                 check(program, self.schema)
             except ProgramError:
                 continue
-            return reading.score, program
+            return reading, program
         return None

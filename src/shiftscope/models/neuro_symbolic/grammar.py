@@ -36,7 +36,7 @@ _CATEGORIES = {
     "count": COUNT,
 }
 LEFT, RIGHT = 5, 2  # words before and after the mentioned parts of a node that may belong to it
-MOST_WAYS = 8_000  # ways of one pair; with more it teaches nothing
+MOST_WAYS = 20_000  # ways of one pair; with more it teaches nothing
 SOFT, HARD = 6, 4  # iterations of either kind
 SMOOTHING = 0.01
 OWN_WORDS = 0.5  # how much it counts that a word goes with a label
@@ -61,7 +61,7 @@ class GrammarRule(NamedTuple):
 
 
 @cache
-def _categorize_label(label: str) -> str:
+def categorize_label(label: str) -> str:
     if label in _CATEGORIES or label.startswith(WHAT):
         return _CATEGORIES.get(label, ANSWER)
     output = get_op(label).signatures[0].output
@@ -72,7 +72,7 @@ def categorize(tree: Tree, nouns: frozenset[str]) -> str:
     """What stands where this tree may stand."""
     if is_leaf(tree):
         return categorize_kind(tree[1], nouns)
-    return categorize(tree[1], nouns) if tree[0] == ALT else _categorize_label(tree[0])
+    return categorize(tree[1], nouns) if tree[0] == ALT else categorize_label(tree[0])
 
 
 def replace_leaves(example: TextMeaning, lexicon: LearnedLexicon) -> tuple[Token, ...]:

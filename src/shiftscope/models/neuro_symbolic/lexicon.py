@@ -1,10 +1,11 @@
 """A lexicon learned from pairs: which phrases say a leaf of a meaning, found by how often they occur together.
 
 Words of the program itself are tried first, since graphs of any words are asked about in these. What is left is said by
-the phrase that tells best whether the leaf is there. A phrase is lengthened by words beside it that nearly always
+the phrase that tells best which leaf of its kind is there. A phrase is lengthened by words beside it that nearly always
 stand there ("to the left of"), or that stand there much more often than beside others of its kind ("fighter planes").
 """
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ COVERED = 0.02  # share of a leaf's examples that may stay without a phrase
 ALIKE = 2.0  # how like the program's own word a phrase is that is met once
 BOUND = 0.9  # share of a word's occurrences that follow a phrase of the kind, for it to be a part of phrases
 MOST_LEAVES = 0.5  # share of a kind's leaves that such a word may stand beside; "and" follows any noun
+MOSTLY = 0.5  # least share of a phrase's occurrences that such words follow: "airliner" is mostly said without "and"
 PRECISE = 0.1  # least share of a phrase's examples that have the leaf
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[.?!:;,]")
 
@@ -130,8 +132,8 @@ def _find_cores(
 ) -> Counter[Words]:
     """Phrases that say a leaf, with how many examples each adds.
 
-    A phrase has to tell that the leaf is there, and which of its kind it is: "how many of the images" may tell that
-    there is a number, and "one" which it is.
+    A phrase has to tell which of its kind a leaf is, and less surely that it is there: "of the images" may go with
+    most numbers, and "one" with other things than numbers ("not one of"), but "one" tells which number it is.
     """
     found: Counter[Words] = Counter()
     left = set(where)
@@ -157,8 +159,8 @@ def _find_cores(
             if count < min(2, looked_at) and _resemble(phrase, own) < ALIKE:
                 continue
             recall = count / looked_at
-            which = len(held & everywhere) / len(held & of_kind)
-            key = (round(precision * which * recall * _resemble(phrase, own), 6), -len(phrase), phrase)
+            score = math.sqrt(precision) * _tell_leaf(held, everywhere, of_kind) * recall * _resemble(phrase, own)
+            key = (round(score, 6), -len(phrase), phrase)
             if best is None or key > best_key:
                 best, best_key = phrase, key
         if best is None:
@@ -167,6 +169,13 @@ def _find_cores(
         found[best] += len(said)
         left -= said
     return found
+
+
+def _tell_leaf(held: set[int], having: set[int], of_kind: set[int]) -> float:
+    """How surely a phrase tells this leaf from others of its kind, were all of them equally frequent."""
+    share = len(held & having) / len(having)
+    others = of_kind - having
+    return share / (share + len(held & others) / max(1, len(others)))
 
 
 def _resemble(phrase: Words, own: Words) -> float:
@@ -191,9 +200,9 @@ def _lengthen_phrases(
     said = {word for phrases in cores.values() for phrase in phrases for word in phrase if len(phrase) == 1}
     occurrences = Counter(word for words, _ in examples for word in words)
     free = occurrences.copy()  # outside phrases of several words
-    for (_, phrase), count in found.items():
-        if len(phrase) > 1:
-            free.subtract(dict.fromkeys(phrase, count))
+    for phrase in {phrase for _, phrase in found if len(phrase) > 1}:
+        times = sum(words[k : k + len(phrase)] == phrase for words, _ in examples for k in range(len(words)))
+        free.subtract(dict.fromkeys(phrase, times))
     said |= {word for word, times in occurrences.items() if free[word] <= (1 - BOUND) * times}
     for side in (1, -1, 1, -1):
         beside: dict[tuple[Symbol, Words], Counter[str]] = {}
@@ -218,18 +227,25 @@ def _lengthen_phrases(
             category = categorize_kind(symbol[0], nouns)
             counted, background = beside[symbol, phrase], usual[category]
             total, of_all = sum(counted.values()), sum(background.values())
-            taken = 0
+            sure: dict[str, int] = {}
+            bound: dict[str, int] = {}
             for word, times in counted.items():
                 if not word or not word[0].isalnum() or word in said or len(phrase) > LONGEST:
                     continue
                 share, usually = times / total, background[word] / of_all
-                sure = share >= SURE and usually < 0.9 * share and total >= ENOUGH
-                bound = background[word] >= BOUND * free[word] and share >= LIFT * usually
-                bound = bound and spread[category][word] <= MOST_LEAVES * leaves[category]
-                if sure or (bound and times > 2 and side > 0):
-                    new = (*phrase, word) if side > 0 else (word, *phrase)
-                    longer[symbol, new] = longer.get((symbol, new), 0) + max(1, round(count * share))
-                    taken += times
+                if share >= SURE and usually < 0.9 * share and total >= ENOUGH:
+                    sure[word] = times
+                    continue
+                follows = side > 0 and times > 2 and background[word] >= BOUND * free[word]
+                if follows and share >= LIFT * usually and spread[category][word] <= MOST_LEAVES * leaves[category]:
+                    bound[word] = times
+            if sum(bound.values()) < MOSTLY * total:
+                bound = {}
+            joined = sure | bound
+            for word, times in joined.items():
+                new = (*phrase, word) if side > 0 else (word, *phrase)
+                longer[symbol, new] = longer.get((symbol, new), 0) + max(1, round(count * times / total))
+            taken = sum(joined.values())
             if total == 0 or taken < SURE * total:
                 longer[symbol, phrase] = longer.get((symbol, phrase), 0) + max(
                     1, round(count * (1 - taken / max(1, total)))

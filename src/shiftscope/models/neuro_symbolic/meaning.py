@@ -56,6 +56,22 @@ def asks_choices(tree: Tree) -> bool:
     return True
 
 
+def has_program(tree: Tree) -> bool:
+    """Whether some program has a node with such children, as far as these tell; readings without one are not kept.
+
+    Images are told by what they show or by how many things they do, and only a predicate is about *this and that*.
+    """
+    match tree:
+        case "images", ("exist", _):
+            pass
+        case "images", (test, ("count", (counted, *_)), number):
+            if test not in TESTS or counted == "images" or not is_leaf(number):
+                return False
+        case "images", _:
+            return False
+    return asks_choices(tree) and (tree[0] == "pred" or all(child[0] != "both" for child in tree[1:]))
+
+
 # From programs.
 
 

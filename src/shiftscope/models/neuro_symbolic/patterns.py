@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .grammar import OBJECTS, PREDICATE, TRUTH, GrammarRule, Item
@@ -16,6 +16,8 @@ UNKNOWN_COST = 4.0
 DERIVED_COST = 2.0  # of a rule that a law of the language adds
 LACKING, MOST_LACKING = 3, 12.0  # words that may lack at the beginning of a rule, and what these may cost
 CONJUNCTIONS = {"both": OBJECTS, "also": PREDICATE, "and": TRUTH}  # labels of this and that, and what they join
+RARER = 2.5  # how far below the likeliest conjunction's score may be that of one that others are derived from
+FRAME = 2  # words before a conjunction's first part that may mark it, as in both this and that
 PREFIX = 4  # letters that two forms of a word share
 
 
@@ -47,12 +49,17 @@ def build_patterns(rules: Mapping[GrammarRule, float]) -> PatternNode:
 def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]:
     """The rules that laws of the language add, none of them among the given.
 
-    A conjunction, or an alternative of relations, is derived only where no rule says any: *this and that* of things
-    is then said of predicates, and the second of two relations after the whole of the first ("behind a jet or before").
+    *This and that* of one kind is said of the others, in the more usual ways. An alternative of relations, and a
+    comparison of two sets, are derived only where no rule says any: the second then stands after the whole of the
+    first ("behind a jet or before"), and a second set may also be joined to the first as by a conjunction.
     """
     found: dict[GrammarRule, float] = {}
     labels = {rule.label for rule in rules}
     alternatives = sorted((r for r in rules if r.label == ALT), key=lambda r: (-rules[r], str(r)))
+    conjunctions = {r: rules[r] for r in rules if r.label in CONJUNCTIONS and len(r.holes) == 2}
+    pairs = {rule.label for rule in rules if len(rule.holes) == 3}
+    joining = {_cut_edges(r.pattern)[1:-1] for r in sorted(conjunctions, key=lambda r: (-rules[r], str(r)))[:1]}
+    usual = max(conjunctions.values(), default=0.0)
     between = [_cut_edges(rule.pattern)[1:-1] for rule in alternatives[:1]]
     for rule, score in rules.items():
         made: list[GrammarRule] = []
@@ -63,12 +70,16 @@ def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]
                 GrammarRule(rule.label, rule.category, pattern, (rule.holes[0], rule.holes[2]))
                 for pattern in _drop_second(rule.pattern)
             ]
-        elif rule.label in CONJUNCTIONS and len(rule.holes) == 2:
+        elif rule.label == "same" and "same" not in pairs:
+            made = [
+                GrammarRule(rule.label, rule.category, pattern, (rule.holes[0], *rule.holes))
+                for pattern in _add_second(rule.pattern, joining)
+            ]
+        elif rule in conjunctions and score > usual - RARER:
             made = [
                 GrammarRule(label, kind, pattern, (kind, kind))
                 for label, kind in CONJUNCTIONS.items()
-                if label not in labels
-                for pattern in (rule.pattern, _cut_edges(rule.pattern))
+                for pattern in _list_frames(rule.pattern)[label in labels :]
             ]
         elif rule.label == "pred" and "pred_alt" not in labels:
             made = [
@@ -87,6 +98,13 @@ def _cut_edges(pattern: tuple[Item, ...]) -> tuple[Item, ...]:
     return pattern[holes[0] : holes[-1] + 1]
 
 
+def _list_frames(pattern: tuple[Item, ...]) -> list[tuple[Item, ...]]:
+    """A pattern from its first hole to its last, with none or some of the words before: "both … and …"."""
+    inner = _cut_edges(pattern)
+    start = pattern.index(inner[0])
+    return [(*pattern[k:start], *inner) for k in range(start, max(-1, start - FRAME - 1), -1)]
+
+
 def _drop_second(pattern: tuple[Item, ...]) -> list[tuple[Item, ...]]:
     """A pattern of two sets and a leaf without the second set, and without some of the words right before it."""
     at = pattern.index(1)
@@ -99,6 +117,13 @@ def _drop_second(pattern: tuple[Item, ...]) -> list[tuple[Item, ...]]:
         tuple(renumber[item] if isinstance(item, int) else item for item in (*pattern[:end], *rest))
         for end in range(start, at + 1)
     ]
+
+
+def _add_second(pattern: tuple[Item, ...], joining: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
+    """A pattern of a set and a leaf with a second set: joined to the first as by a conjunction, or after the whole."""
+    wider = tuple(2 if item == 1 else item for item in pattern)
+    at = wider.index(0) + 1
+    return [(*wider, 1), *((*wider[:at], *words, 1, *wider[at:]) for words in joining)]
 
 
 def measure_telling(rules: Mapping[GrammarRule, float]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from shiftscope.errors import UserError
 from shiftscope.lang.text import format_program, parse_program
 from shiftscope.models.neuro_symbolic.composing import ComposingConfig, ComposingParser, learn_composing
 from shiftscope.models.neuro_symbolic.grammar import GrammarRule
-from shiftscope.models.neuro_symbolic.lexicon import TextMeaning, learn_lexicon, split_words
+from shiftscope.models.neuro_symbolic.lexicon import LearnedLexicon, TextMeaning, learn_lexicon, split_words
 from shiftscope.models.neuro_symbolic.patterns import derive_rules
 from shiftscope.schemas.superclevr import SCHEMA
 from vehicle_pairs import NOUNS, RELATIONS, build_pairs, find, plural
@@ -58,6 +58,64 @@ def test_a_number_is_said_by_the_word_that_tells_which():
     assert said["one",] == {("number", "1"): 16} and said["two",] == {("number", "2"): 4}
 
 
+def test_a_number_is_told_from_others_however_rare_these_are():
+    """Most questions with "the images" have the number 1, most with "one" have none; only "one" tells 1 from 2."""
+    pairs = []
+    for noun in ("jet", "wagon", "truck", "sedan"):
+        thing = "find", ("leaf", "shape", noun)
+        one, two = (("images", ("equal", ("count", thing), ("leaf", "number", n))) for n in "12")
+        pairs += [
+            (f"Does exactly one of the images show a {noun}?", one),
+            (f"How many of the images show no more than one {noun}?", one),
+            (f"Is there one {noun}?", one),
+            (f"{'Do exactly two of the' if noun == 'jet' else 'Are there two'} images show a {noun}?", two),
+            *((f"{words} a {noun}?", ("some", thing)) for words in ("Not one of these is", "Is at least one of them")),
+            *((f"{words} a {noun}?", ("some", thing)) for words in ("Is any one of them", "Is one", "At least one is")),
+        ]
+    said = learn_lexicon([TextMeaning(split_words(text), tree) for text, tree in pairs]).entries
+    numbers = {phrase for phrase, symbols in said.items() if any(kind == "number" for kind, _ in symbols)}
+    assert numbers == {("one",), ("two",)}
+
+
+def test_a_word_that_a_noun_is_mostly_said_without_is_no_part_of_it():
+    nouns = ("jet", "wagon", "truck", "sedan", "chopper", "scooter", "minivan", "biplane", "airliner", "cruiser")
+    things = {noun: ("find", ("leaf", "shape", noun)) for noun in nouns}
+
+    def relate(one, other):
+        predicate = "pred", things[other], ("leaf", "relation", "behind")
+        return f"Is a {one} behind a {other}?", ("exist", ("with", things[one], predicate))
+
+    pairs = [(f"Is there a {noun}?", ("exist", thing)) for noun, thing in things.items()]
+    pairs += [(f"How many {noun}s are there?", ("count", thing)) for noun, thing in things.items()]
+    pairs += [relate(one, other) for one, other in zip(nouns, (*nouns[1:], "jet"), strict=True)]
+    pairs += [relate("jet", other) for other in nouns[2:6]]
+    for one, other in (*product(("jet",), ("sedan", "wagon", "chopper")), ("airliner", "sedan"), ("truck", "sedan")):
+        both = "and", ("exist", things[one]), ("exist", things[other])
+        pairs.append((f"Is there a {one} and also a {other}?", both))
+    said = learn_lexicon([TextMeaning(split_words(text), tree) for text, tree in pairs]).entries
+    assert not any("and" in phrase for phrase in said) and ("jet",) in said
+
+
+def test_more_edits_are_tried_where_all_that_were_allowed_are_used():
+    """With two edits it is whether there are jets, unlikely; with three, how many."""
+    rules = {
+        GrammarRule("find", "objects", (0,), ("noun",)): 1000.0,
+        GrammarRule("count", "count", ("how", "many", 0), ("objects",)): 500.0,
+        GrammarRule("count", "count", ("how", "many", "um", 0), ("objects",)): 500.0,  # so that "um" is optional
+        GrammarRule("exist", "truth", ("how", "so", "um", "um", "um", "um", 0), ("objects",)): 1000.0,
+        GrammarRule("root", "sentence", (0,), ("count",)): 999.0,
+        GrammarRule("root", "sentence", (0,), ("truth",)): 1.0,
+    }
+    links = {("root", 0, "count"): 9, ("root", 0, "exist"): 9, ("count", 0, "find"): 9, ("exist", 0, "find"): 9}
+    lexicon = LearnedLexicon({("jets",): {("shape", "jet"): 9}}, frozenset({"shape"}))
+    frequencies = dict.fromkeys(("how", "many", "so", "um", "jets"), 0.9)
+    config = ComposingConfig(tuple(rules), tuple(rules.values()), links, lexicon, frequencies, SCHEMA)
+    parser = ComposingParser(config)
+    _, two, five, _ = (chart.run() for chart in parser.chart.build_charts(split_words("how many um um um um jets")))
+    assert (two[0].tree[1][0], five[0].tree[1][0], two[0].edits, five[0].edits) == ("exist", "count", 2, 3)
+    assert read(parser, "How many um um um um jets") == f"count({find('jet')})"
+
+
 def test_a_question_like_those_learned_from_is_read(parser):
     program = f"count(intersect({find('jet')}, related(filter({find('wagon')}, color=green), left)))"
     assert read(parser, "How many jets are to the left of a green wagon?") == program
@@ -102,6 +160,25 @@ def test_two_predicates_are_joined_as_two_things_are():
     said = read(ComposingParser(config), "How many sedans are behind a truck and to the left of a wagon?")
     both = f"intersect(intersect({find('sedan')}, related({find('truck')}, behind)), related({find('wagon')}, left))"
     assert said == f"count({both})"
+
+
+def test_predicates_are_marked_as_statements_are_where_both_are_joined():
+    statements = GrammarRule("and", "truth", ("can", "you", "see", "both", 0, "and", 1), ("truth", "truth"))
+    predicates = GrammarRule("also", "predicate", (0, "and", 1), ("predicate", "predicate"))
+    derived = derive_rules({statements: -1.0, predicates: -1.5})
+    assert GrammarRule("also", "predicate", ("both", 0, "and", 1), ("predicate", "predicate")) in derived
+    assert not any(rule.pattern[0] == 0 for rule in derived if rule.label == "and")  # they are marked: "both … and …"
+    assert not any(rule.label == "also" for rule in derive_rules({statements: -9.0, predicates: -1.5}))  # too rare
+
+
+def test_things_of_two_sets_are_compared_as_those_of_one_are():
+    one = GrammarRule("same", "truth", ("all", 0, "share", "the", 1), ("objects", "attr"))
+    joined = GrammarRule("both", "objects", ("both", 0, "and", 1), ("objects", "objects"))
+    sets = "objects", "objects", "attr"
+    patterns = {rule.pattern for rule in derive_rules({one: -1.0, joined: -1.0}) if rule.holes == sets}
+    assert patterns == {("all", 0, "and", 1, "share", "the", 2), ("all", 0, "share", "the", 2, 1)}
+    two = GrammarRule("same", "truth", (0, "as", 2, "as", 1), sets)
+    assert not any(rule.holes == sets for rule in derive_rules({one: -1.0, joined: -1.0, two: -1.0}))
 
 
 def test_things_of_one_set_are_compared_as_those_of_two_are(parser):

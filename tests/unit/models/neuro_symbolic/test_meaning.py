@@ -4,7 +4,7 @@ import pytest
 
 from shiftscope.lang.program import ProgramError
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.models.neuro_symbolic.meaning import ALT, LEAF, asks_choices, read_meaning, write_program
+from shiftscope.models.neuro_symbolic.meaning import ALT, LEAF, asks_choices, has_program, read_meaning, write_program
 
 CAR = "filter(scene(), shape=sedan)"
 PROGRAMS = (
@@ -71,3 +71,25 @@ def test_only_a_choice_that_is_asked_about_has_a_program():
         assert not all(asks_choices(node) for node in (stray, stray[1]))
         with pytest.raises(ProgramError):
             write_program(stray)
+
+
+def test_images_are_told_by_what_they_show_or_by_how_many():
+    car, one = ("find", (LEAF, "shape", "sedan")), (LEAF, "number", "1")
+    shown = "images", ("exist", car)
+    for told in (shown, ("images", ("equal", ("count", car), one))):
+        assert has_program(told) and write_program(("count", told))
+    for stray in (
+        ("images", ("all", car, ("be", (LEAF, "color", "red")))),
+        ("images", ("greater", ("count", car), ("count", car))),
+        ("images", ("is", car, ("be", (LEAF, "color", "red")))),
+    ):
+        assert not has_program(stray)
+        with pytest.raises(ProgramError):
+            write_program(("count", stray))
+    assert not has_program(("images", ("equal", ("count", shown), one)))  # as typing says later
+
+
+def test_only_a_predicate_is_about_this_and_that():
+    both = "both", ("find", (LEAF, "shape", "sedan")), ("find", (LEAF, "shape", "jet"))
+    assert has_program(("pred", both, (LEAF, "relation", "left")))
+    assert not has_program(("count", both)) and not has_program(("both", both, both[1]))
