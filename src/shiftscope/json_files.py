@@ -389,6 +389,7 @@ def decode_rows(path: Path, key: str | None, fields: FieldTable, header: str = "
     import msgspec
 
     data = read_bytes(path)
+    rows: Any
     start, beside, names = first_byte(data), None, []
     if start not in ((b"{",) if key is None else (b"[", b"{")):
         decode_json(data, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -133,7 +134,7 @@ def command(
 def _build_commands() -> dict[str, Any]:
     from ..suites.study import HELD_OUT, OF_MODELS, SELECTION, TRANSFER, list_studies
 
-    kinds = {
+    kinds: dict[str, Callable[..., None]] = {
         TRANSFER: command,
         OF_MODELS: _model_study.command,
         HELD_OUT: _held_out_study.command,
