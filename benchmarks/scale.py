@@ -333,7 +333,8 @@ Measured by `python -m benchmarks.scale`, last on {date.today()}, on {machine}. 
 of its own, after a warm-up; CPU time is over all processes, peak memory is of the largest process and includes getting
 ready. Runs shorter than 5 s are the fastest of three, except `make` and `audit`. The exponent is the slope of log CPU
 time on log size by least squares, with its 95% interval, over the two largest decades measured: 1 is linear, and
-start-up makes it smaller.
+start-up makes it smaller. Sizes are measured at different times, some beside other jobs, which on such a machine can
+double CPU times.
 
 ![CPU time against size, one panel per verb](scale.svg)
 """

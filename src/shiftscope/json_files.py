@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from .errors import UserError
 from .files import read_bytes, write_whole
 from .records import parse_finite
+from .row_texts import locate_rows
 
 T = TypeVar("T")
 MAX_COORDINATE = 1e6  # units of a scene, or pixels; anything beyond is a slip
@@ -388,6 +389,7 @@ def decode_rows(path: Path, key: str | None, fields: FieldTable, header: str = "
     import msgspec
 
     data = read_bytes(path)
+    rows: Any
     start, beside, names = first_byte(data), None, []
     if start not in ((b"{",) if key is None else (b"[", b"{")):
         decode_json(data, path)
@@ -411,13 +413,16 @@ def decode_rows(path: Path, key: str | None, fields: FieldTable, header: str = "
         known: dict[Any, Any] = {}  # equal texts are kept once
         odd: dict[int, Any] = {}
         decode = msgspec.json.Decoder(list[build_struct(fields)]).decode  # type: ignore[misc]
+        located = locate_rows(data, rows) if key is not None else None
+        rows = located or rows
         for at in range(0, len(rows), BLOCK_ROWS):
-            block = rows[at : at + BLOCK_ROWS]
+            last = min(at + BLOCK_ROWS, len(rows))
+            block = located.join_rows(at, last) if located else b"[" + b",".join(rows[at:last]) + b"]"
             try:
-                made, usual = decode(b"[" + b",".join(block) + b"]"), True
+                made, usual = decode(block), True
             except msgspec.ValidationError:
                 made, usual = [], False
-                for row in block:
+                for row in rows[at:last]:
                     try:
                         made += decode(b"[" + bytes(row) + b"]")
                     except msgspec.ValidationError:

@@ -75,6 +75,9 @@ _spare_linear_algebra()
 _spare_masked_arrays()
 
 
+_WRITABLE: set[str] = set()  # folders in which this process could make a file
+
+
 class KernelLocator(caching.UserWideCacheLocator):  # type: ignore[misc]
     """A folder for each version of a source file: processes with different ones do not disturb each other."""
 
@@ -85,6 +88,12 @@ class KernelLocator(caching.UserWideCacheLocator):  # type: ignore[misc]
 
     def get_source_stamp(self) -> str:
         return self._stamp
+
+    def ensure_cache_path(self) -> None:
+        """Numba tries for every kernel whether a file can be written."""
+        if self._cache_path not in _WRITABLE or not Path(self._cache_path).is_dir():
+            super().ensure_cache_path()
+            _WRITABLE.add(self._cache_path)
 
 
 class KeptLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]

@@ -137,11 +137,17 @@ def _scan_folder(registry: Registry, folder: str, changed: int) -> dict[str, Reg
 @cache
 def _find_plugins(group: str, path: tuple[str, ...]) -> tuple[tuple[str, RegistryEntry], ...]:
     """The entry points of a group, in the order of their names; `path` is sys.path, on which they depend."""
-    from importlib.metadata import entry_points
-
-    points = sorted(entry_points(group=group), key=lambda p: (p.name, p.value))
+    points = sorted(_list_entry_points(path).select(group=group), key=lambda p: (p.name, p.value))
     named = {(p.name, p.value): p.dist.name if p.dist else p.module for p in points}
     return tuple((name, RegistryEntry(value, _locate(value), dist)) for (name, value), dist in named.items())
+
+
+@cache
+def _list_entry_points(path: tuple[str, ...]) -> Any:
+    """Those of all installed packages, of every group: they are read from as many files as there are packages."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 def _locate(module: str) -> Path:

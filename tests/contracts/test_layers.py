@@ -26,6 +26,7 @@ ORDER = (
         "kernels",
         "arrow_array",
         "records",
+        "row_texts",
         "json_files",
         "trust_remote_code",
         "object_store",

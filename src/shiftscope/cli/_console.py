@@ -44,6 +44,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     width = _find_width()
     if title:
         print(title if width is None else fill(title, width))
+    plain = None if sys.stdout.isatty() else _lay_out_plainly(columns, listed, width or UNBOUNDED)
+    if plain is not None:
+        print(plain)
+        return
     if width is not None and not _fits(columns, listed, width):
         print(_stack_rows(columns, listed, width))
         return
@@ -53,17 +57,40 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     from rich.text import Text
 
     made = Table(box=box.SIMPLE_HEAD if any(columns) else None, show_header=any(columns), pad_edge=False)
-    for at, name in enumerate(columns):
-        numeric = bool(listed) and all(isinstance(row[at], int | float) for row in listed)
+    for name, numeric in zip(columns, _find_numeric(columns, listed), strict=True):
         made.add_column(name, justify="right" if numeric else "left")
     for row in listed:
         made.add_row(*(Text(str(cell)) for cell in row))
     if sys.stdout.isatty():
         Console(width=width).print(made)
         return
-    plain = Console(width=width or UNBOUNDED, file=StringIO())
-    plain.print(made)
-    print("\n".join(line.rstrip() for line in plain.file.getvalue().splitlines()))  # type: ignore[attr-defined]
+    console = Console(width=width or UNBOUNDED, file=StringIO())
+    console.print(made)
+    print("\n".join(line.rstrip() for line in console.file.getvalue().splitlines()))  # type: ignore[attr-defined]
+
+
+def _find_numeric(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[bool]:
+    """Which columns are of numbers."""
+    return [bool(rows) and all(isinstance(row[at], int | float) for row in rows) for at in range(len(columns))]
+
+
+def _lay_out_plainly(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> str | None:
+    """The table as rich lays it out, which takes longer to import than many a command; None for what only it can."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    texts = [*columns, *(cell for row in cells for cell in row)]
+    wide = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    plain = all(text.isascii() and text.isprintable() for text in texts) and not any(
+        set(n) & set("[:\\") for n in columns
+    )
+    if not plain or not rows or not any(columns) or sum(wide) + GAP * (len(wide) - 1) + 2 > width:
+        return None
+    numeric = _find_numeric(columns, rows)
+    lines = [
+        f" {(' ' * GAP).join(c.rjust(w) if n else c.ljust(w) for c, w, n in zip(row, wide, numeric, strict=True))}"
+        for row in (columns, *cells)
+    ]
+    lines.insert(1, f" {'─' * (sum(wide) + GAP * (len(wide) - 1))}")
+    return "\n".join(["", *(line.rstrip() for line in lines), ""])
 
 
 def _find_width() -> int | None:

@@ -64,7 +64,7 @@ def read_plainly(command: Any) -> Any:
         return found
 
     command.get_params = get_params
-    commands = getattr(command, "commands", None)
+    commands = vars(command).get("commands")  # where they are a property, they are built when they are asked for
     for below in commands.values() if isinstance(commands, dict) else ():
         read_plainly(below)
     return command

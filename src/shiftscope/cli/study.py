@@ -6,17 +6,19 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ..errors import UserError, warn
 from ..executor import ONE_PROCESS, open_executor
-from ..suites.study import HELD_OUT, OF_MODELS, SELECTION, TRANSFER, list_studies
 from . import _console as shared
 from . import _held_out_study, _model_study, _selection_study
 from ._console import shard_bar
+from ._plain_options import read_plainly
 from ._study_console import (
     CELLS,
     DATA,
@@ -34,8 +36,23 @@ from ._study_console import (
 if TYPE_CHECKING:
     from ..run.study.entries import StudyRecord
 
+
+class StudyGroup(TyperGroup):
+    """The suites that have a study; what a suite is takes long to import, and is asked when a study is."""
+
+    @property
+    def commands(self) -> dict[str, Any]:
+        return _build_commands()
+
+    @commands.setter
+    def commands(self, known: object) -> None:
+        """The registry alone knows them."""
+
+
 group = typer.Typer(
-    help="Train models on variants of a suite and evaluate each on all: tables with intervals.", no_args_is_help=True
+    cls=StudyGroup,
+    help="Train models on variants of a suite and evaluate each on all: tables with intervals.",
+    no_args_is_help=True,
 )
 ALL = "all"
 
@@ -113,15 +130,22 @@ def command(
     _print_tables(suite, kept, page, out, data_version, as_json)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    TRANSFER: command,
-    OF_MODELS: _model_study.command,
-    HELD_OUT: _held_out_study.command,
-    SELECTION: _selection_study.command,
-}
-for _kind, _command in COMMANDS.items():
-    for _suite in list_studies(_kind):
-        group.command(_suite)(_command)
+@cache
+def _build_commands() -> dict[str, Any]:
+    from ..suites.study import HELD_OUT, OF_MODELS, SELECTION, TRANSFER, list_studies
+
+    kinds: dict[str, Callable[..., None]] = {
+        TRANSFER: command,
+        OF_MODELS: _model_study.command,
+        HELD_OUT: _held_out_study.command,
+        SELECTION: _selection_study.command,
+    }
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.callback()(lambda: None)  # a group, however many studies there are
+    for kind, study in kinds.items():
+        for suite in list_studies(kind):
+            alone.command(suite)(study)
+    return dict(read_plainly(typer.main.get_command(alone)).commands)
 
 
 def _print_record(record: StudyRecord, as_json: bool) -> None:

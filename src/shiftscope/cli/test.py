@@ -17,6 +17,7 @@ from ..registry import GENERALIZATION_TESTS
 from ..url_path import parse_path
 from . import _console as shared
 from ._console import print_json, print_table, shard_bar
+from ._plain_options import read_plainly
 from .run import parse_parameters, print_cache_use, refuse_cache_conflict
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _build_command(test: str) -> Any:
     command.__annotations__ = {p.name: p.annotation for p in taken}
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
     alone.command(test.replace("_", "-"))(command)
-    return typer.main.get_command(alone)
+    return read_plainly(typer.main.get_command(alone))
 
 
 def _build_parameter(flag: str, option: Any) -> Parameter:

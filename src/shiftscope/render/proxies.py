@@ -76,7 +76,8 @@ def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
 @exact
 def _find_best_cut(points: Doubles) -> tuple[float, int, float]:
     """The volume saved, the axis and the place of the best of some cuts."""
-    sides = np.empty((2, 2, 3))  # of a cut; its lowest and highest
+    cuts = len(SHARES)
+    bands = np.empty((cuts + 1, 2, 3))  # between two cuts; its lowest and highest
     best, best_axis, best_at = 0.0, 0, 0.0
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for i in range(len(points)):
@@ -86,19 +87,26 @@ def _find_best_cut(points: Doubles) -> tuple[float, int, float]:
     for k in range(3):
         whole *= max(high[k] - low[k], THIN)
     for axis in range(3):
-        for share in SHARES:
-            at = low[axis] + share * (high[axis] - low[axis])
-            sides[:, 0], sides[:, 1] = np.inf, -np.inf
-            for i in range(len(points)):
-                side = sides[1 if points[i, axis] >= at else 0]
-                for k in range(3):
-                    side[0, k], side[1, k] = min(side[0, k], points[i, k]), max(side[1, k], points[i, k])
+        ats = [low[axis] + share * (high[axis] - low[axis]) for share in SHARES]
+        bands[:, 0], bands[:, 1] = np.inf, -np.inf
+        for i in range(len(points)):
+            above = 0  # cuts that the point lies above
+            while above < cuts and points[i, axis] >= ats[above]:
+                above += 1
+            for k in range(3):
+                bands[above, 0, k] = min(bands[above, 0, k], points[i, k])
+                bands[above, 1, k] = max(bands[above, 1, k], points[i, k])
+        for cut, at in enumerate(ats):
             saved = whole
-            for s in range(2):
-                part = 1.0
+            for first, last in ((0, cut + 1), (cut + 1, cuts + 1)):
+                part, some = 1.0, False
                 for k in range(3):
-                    part *= max(sides[s, 1, k] - sides[s, 0, k], THIN)
-                saved -= part if sides[s, 0, 0] < np.inf else 0.0
+                    least, most = np.inf, -np.inf
+                    for band in range(first, last):
+                        least, most = min(least, bands[band, 0, k]), max(most, bands[band, 1, k])
+                    part *= max(most - least, THIN)
+                    some = least < np.inf
+                saved -= part if some else 0.0
             if saved > best or (saved == best and (axis, at) > (best_axis, best_at)):
                 best, best_axis, best_at = saved, axis, at
     return best, best_axis, best_at

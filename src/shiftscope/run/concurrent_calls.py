@@ -1,14 +1,18 @@
 """Concurrent calls: ask an endpoint many prompts at once, and hear the responses as they come."""
 
-import asyncio
+from __future__ import annotations
+
 import signal
 import threading
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..model import Response
 from .conditions import EvalExample
+
+if TYPE_CHECKING:
+    import asyncio
 
 GRACE_SECONDS = 2.0  # to wait for calls under way where one of them ends the run
 QUIET_SECONDS = 5.0  # without a response, after which progress is reported all the same
@@ -18,6 +22,8 @@ Responses = Iterator[tuple[EvalExample, Response] | None]  # None: no response c
 
 def stream_responses(model: Any, items: Iterator[EvalExample], reads: frozenset[str]) -> Responses:
     """For an endpoint: a new call begins as soon as one ends, so that a slow one holds up no other."""
+    import asyncio
+
     first = next(items, None)
     if first is None:
         return  # nothing to ask: the server need not even be there

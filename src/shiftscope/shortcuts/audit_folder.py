@@ -32,6 +32,7 @@ from ..json_files import decode_json
 from ..question_table import Id, QuestionTable, Rows, SampleSet
 from ..records import content_id
 from ..result import RunRecords
+from ..row_texts import SEPARATOR, RowTexts, gather_rows
 from .audit import AUDIT_SPLIT, AUDIT_VERSION, SET_FACT, SPLIT_NAMES, TEST, ShortcutAudit
 from .audit_statistics import PART_NAMES
 from .concepts import ANY, CONCEPT_JOIN, NO_CONCEPT, OUT, SHORTCUTS, Codes
@@ -41,7 +42,7 @@ OOD_TEST_FOLDER, OOD_VAL_FOLDER, HEAD_FOLDER = "OOD-Test", "OOD-Val", "Head"  # 
 QUESTIONS_SUFFIX, ANSWERS_SUFFIX = "Ques", "Ans"
 
 SetProgress = Callable[[int, int], None]  # done, of how many
-RowSource = Callable[[Rows], list[Any]]  # the JSON texts of these samples
+RowSource = Callable[[Rows], Any]  # the JSON texts of these samples, bytes-like, with a separator before each
 BLOCK_ROWS = 4096  # written at once; more do not stay in the cache
 
 
@@ -81,11 +82,12 @@ def write_sets(
         pool.shutdown(cancel_futures=True)  # an interrupt does not wait for files not yet begun
 
 
-def _join_rows(source: RowSource, rows: Rows) -> Iterator[bytes]:
+def _join_rows(source: RowSource, rows: Rows) -> Iterator[Any]:
     """The list of these rows as JSON, in pieces."""
+    yield b"["
     for start in range(0, len(rows), BLOCK_ROWS):
-        yield (b",\n" if start else b"[") + b",\n".join(source(rows[start : start + BLOCK_ROWS]))
-    yield b"]\n" if len(rows) else b"[]\n"
+        yield memoryview(source(rows[start : start + BLOCK_ROWS]))[0 if start else len(SEPARATOR) :]
+    yield b"]\n"
 
 
 def _build_source(samples: QuestionTable, what: str) -> RowSource:
@@ -96,15 +98,23 @@ def _build_source(samples: QuestionTable, what: str) -> RowSource:
     def encode(k: int, row: dict[str, Any]) -> bytes:
         return json.dumps(complete(samples, k, row), ensure_ascii=False).encode()
 
-    places = None if origin is None else origin.question if asks else origin.annotation
-    if origin is None or places is None:
-        return lambda rows: [encode(k, {}) for k in rows.tolist()]
-    files, rows = places.T.tolist()
-    stood = [origin.rows[file][row] for file, row in zip(files, rows, strict=True)]
-    odd = origin.repaired | (origin.odd_questions if asks else origin.odd_annotations)
-    if not odd:
-        return lambda rows: [stood[k] for k in rows.tolist()]
-    return lambda rows: [encode(k, json.loads(bytes(stood[k]))) if k in odd else stood[k] for k in rows.tolist()]
+    if origin is None:
+        return lambda rows: b"".join(SEPARATOR + encode(k, {}) for k in rows.tolist())
+    files, places = (origin.question if asks else origin.annotation).T.astype(np.int64)
+    odd = np.zeros(len(samples), bool)
+    odd[[*origin.repaired, *(origin.odd_questions if asks else origin.odd_annotations)]] = True
+    texts = [one for one in origin.rows if isinstance(one, RowTexts)]
+
+    def copy(k: int) -> Any:
+        text = origin.rows[files[k]][places[k]]
+        return encode(k, json.loads(bytes(text))) if odd[k] else text
+
+    def join(rows: Rows) -> Any:
+        if len(texts) == len(origin.rows) and not odd[rows].any():
+            return gather_rows(texts, files[rows], places[rows])
+        return SEPARATOR + SEPARATOR.join(map(copy, rows.tolist()))
+
+    return join
 
 
 def _image_id(samples: QuestionTable, k: int) -> Id:

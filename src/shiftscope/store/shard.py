@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from ..arrow_array import build_array
 from ..errors import UserError
 from ..files import digest_of, file_digest, open_arrow_file
 from ..folder import open_folder
@@ -199,7 +200,7 @@ def read_questions(path: Path, only: Collection[str] | None = None) -> Iterator[
     import pyarrow as pa
 
     def parse(table: Any) -> Iterator[Question]:
-        kept = pa.array([name in only for name in table["question_id"].to_pylist()], pa.bool_())
+        kept = build_array([name in only for name in table["question_id"].to_pylist()], pa.bool_())
         return parse_questions(table.filter(kept))
 
     return iterate_row_groups(path, parse=parse)

@@ -1,6 +1,10 @@
 """What is printed: tables at any width, and of long work a line now and then where nobody watches."""
 
+from io import StringIO
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from command import ROOT, here
 from shiftscope.cli import _console
@@ -64,6 +68,29 @@ def test_one_long_column_is_told_in_several_lines(capsys, monkeypatch):
     assert max(map(len, lines)) <= 40
     assert sum("words words words" in line for line in lines) > 3
     assert any(line.split() == ["two", "short"] for line in lines)
+
+
+CELLS = st.one_of(
+    st.integers(-99, 10**6), st.floats(0, 100), st.text("ab [=]:1%é日\n", max_size=8), st.just("long " * 40)
+)
+
+
+@given(
+    names=st.lists(st.text("ab [:%é", max_size=6), min_size=1, max_size=4),
+    rows=st.lists(st.lists(CELLS, min_size=4, max_size=4), max_size=3),
+    width=st.sampled_from((None, 24, 40)),
+)
+def test_a_table_in_a_pipe_is_the_one_that_rich_lays_out(names, rows, width):
+    shown = [row[: len(names)] for row in rows]
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(width or ""))
+        for lay_out in (_console._lay_out_plainly, lambda columns, rows, width: None):
+            patch.setattr(_console, "_lay_out_plainly", lay_out)
+            patch.setattr(_console.sys, "stdout", StringIO())
+            _console.print_table(names, shown)
+            found.append(_console.sys.stdout.getvalue())
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])

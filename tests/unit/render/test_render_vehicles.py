@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shiftscope.geometry.camera import BASE_POSITION, Camera
 from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
@@ -9,7 +11,7 @@ from shiftscope.geometry.shapes.clevr import COLORS
 from shiftscope.geometry.shapes.superclevr import SIZES, load_vehicle
 from shiftscope.geometry.visibility import FOUR, draw_buffer
 from shiftscope.render.paint import facets_of, gather_samples, pack_traits
-from shiftscope.render.proxies import MANY, build_proxies
+from shiftscope.render.proxies import MANY, SHARES, THIN, _find_best_cut, build_proxies
 from shiftscope.render.raster import render
 from shiftscope.scene import Object, Scene
 from shiftscope.schemas.superclevr import SCHEMA
@@ -127,3 +129,22 @@ def test_the_shadow_of_a_long_body_lies_under_all_of_it():
     columns = np.nonzero(darker.any(0))[0]
     assert columns.min() <= left + 0.1 * width
     assert columns.max() >= left + 0.9 * width
+
+
+@given(st.lists(st.tuples(*[st.sampled_from((0.0, 0.1, 0.25, 0.5, 0.9, 1.0, 3.0))] * 3), min_size=1, max_size=12))
+def test_the_best_cut_leaves_the_least_air(points):
+    """Tried one by one: for each axis and share, the box around it all less the boxes around both sides."""
+    places = np.array(points)
+
+    def volume(some):
+        return float(np.prod(np.maximum(some.max(0) - some.min(0), THIN))) if len(some) else 0.0
+
+    tried = [(0.0, 0, 0.0)]
+    for axis in range(3):
+        low, high = places[:, axis].min(), places[:, axis].max()
+        for at in (low + share * (high - low) for share in SHARES):
+            above = places[:, axis] >= at
+            tried.append((volume(places) - volume(places[~above]) - volume(places[above]), axis, at))
+    gain, axis, at = _find_best_cut(places)
+    assert gain == pytest.approx(max(tried)[0], abs=1e-9)
+    assert any((a, b) == (axis, at) and c == pytest.approx(gain, abs=1e-9) for c, a, b in tried)

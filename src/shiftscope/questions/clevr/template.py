@@ -332,6 +332,12 @@ class NodesByInputs(dict[int | tuple[int, ...], Node]):
 share_nodes = cache(NodesByInputs)  # by all templates
 
 
+@cache
+def share_ways(op: str, fixed: tuple[str, ...], words: tuple[str, ...]) -> tuple[NodesByInputs, ...]:
+    """The nodes of an op for each of the words; templates have the same few, hundreds of times."""
+    return tuple(share_nodes(op, (*fixed, word)) for word in words)
+
+
 class TemplateProgramBuilder:
     """The programs of one template; a node made once is used again."""
 
@@ -384,5 +390,4 @@ class TemplateProgramBuilder:
         """The nodes of a piece for each code in its slot; of one that has none, the only ones."""
         if piece.slot < 0:
             return (share_nodes(piece.op, piece.fixed),)
-        words = self.relations if piece.op == "relate" else self.terms
-        return [share_nodes(piece.op, (*piece.fixed, word)) for word in words]
+        return share_ways(piece.op, piece.fixed, self.relations if piece.op == "relate" else self.terms)

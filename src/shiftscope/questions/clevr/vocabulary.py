@@ -1,6 +1,7 @@
 """Vocabulary: every term that a slot may hold, objects' first and then parts', as numbers for the search."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -33,6 +34,7 @@ class SlotVocabulary:
     outright: Truths  # [term] whether all it takes in is called by its words: the front left wheel, not a front wheel
 
     @classmethod
+    @lru_cache(maxsize=4)  # questions about objects and about parts have the same
     def from_schema(cls, schema: Schema, synonyms: Words = ()) -> Self:
         """The vocabulary of a schema, worded as in `Lexicon(schema, synonyms)`.
 
