@@ -65,7 +65,7 @@ class Object:
     texture: str = ""  # a pattern painted on its main body: visible, but no question mentions it
 
     def values(self, attribute: str) -> tuple[str, ...]:
-        return tuple([v for a, v in self.attributes if a == attribute])
+        return tuple(v for a, v in self.attributes if a == attribute)
 
 
 @pickle_by_fields

@@ -5,9 +5,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import Any, NamedTuple
 
 from ..errors import UserError
@@ -32,7 +30,6 @@ PIECE = 8  # images that are made together on a CPU
 FEW = 16  # images that are made sooner than another process starts
 PIECED = 2  # shards per worker of a cluster, the last ones, that are made in pieces; those before go as a whole
 
-KERNEL_CACHE = "shiftscope.kernel_cache"  # imports the compiler, which takes half a second
 WORK_FOLDER = ".work"  # a hidden folder, beside what is built, of what is needed to build it
 _SPLIT_NAME = re.compile(r"\w+(\.\w+)*")  # what Hugging Face takes as the name of a split
 
@@ -183,8 +180,6 @@ def _make_shards(
         whole = 0 if work.on_gpu or not todo else max(0, len(todo) - PIECED * executor.workers)
     elif None not in counts and sum(count or 0 for count in counts) <= FEW:
         executor = executor.limit(1)
-    if todo and executor.workers > 1:
-        Thread(target=import_module, args=(KERNEL_CACHE,)).start()  # while workers work: the card calls kernels
     jobs = _list_jobs(work, todo, known, whole)
     with closing(executor.map_growing(work, jobs, urgent, work.needs_gpu)) as made:
         for job, result in made:

@@ -46,7 +46,7 @@ def _store_parts(scene: Scene, image: Rendered) -> StoredParts | None:
 
 
 def _list_boxes(boxes: Ints) -> tuple[ImageBox, ...]:
-    return tuple(map(tuple, boxes.tolist()))
+    return tuple((a, b, c, d) for a, b, c, d in boxes.tolist())
 
 
 # Spool: scenes on their way to other processes, one file per shard, as plain JSON.

@@ -43,7 +43,6 @@ OWN = "own"  # the variant whose concepts are the user's
 GIVEN = "given"  # the split of a user's own scenes, and where the spec identifies them
 PICTURED = "pictured"  # where the spec says whether these were rendered
 OWN_SIZE: dict[str, Any] = {"size": None}  # in the spec: each is rendered at its own
-PAPER_SIZE = (640, 480)
 SHARED_QUESTIONS = ("visual", "redundancy")  # factors whose twins ask the same questions
 
 
@@ -78,7 +77,7 @@ class SuperclevrSpec(suites.SuiteSpec):
     size: tuple[int, int] = suites.size_option(
         "Width and height in pixels, or 'paper': 640x480; else 480x320, or what the given scenes say.",
         default="",
-        paper=PAPER_SIZE,
+        paper=(640, 480),
     )
     questions: int = option(10, "Questions about vehicles, per image.", min=0)
     part_questions: int = option(10, "Questions about parts, per image.", min=0)  # none without parts
@@ -253,10 +252,9 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         return super().draw(spec, split, plan, device=device)
 
     def check(self, spec: SuperclevrSpec, inputs: Any = None) -> None:
-        """Sample the first scene of a spec that perhaps no scene can meet: with a user's own shares, or size."""
+        """Sample the first scene: a spec that no scene can meet is refused."""
         if not isinstance(inputs, _inputs.UserScenes):
-            if spec.concepts is not None or spec.size not in (SIZE, PAPER_SIZE):
-                world.sample_scene(spec.seed, next(iter(spec.splits())), 0, spec.rules())
+            world.sample_scene(spec.seed, next(iter(spec.splits())), 0, spec.rules())
             planted_shortcuts.check_ties(self, spec)
 
     def credit(self, spec: SuperclevrSpec, inputs: Any = None) -> DatasetInfo:
