@@ -1,9 +1,10 @@
 """The page of a study of models: measured beside reported, what is not measured empty, with its command."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..suites import load_suite
-from ..suites.model_study import ACCURACY, ACTION, OUTCOME, Figure, ModelStudy, StudyResults
+from ..suites.model_study import ACCURACY, ACTION, OUTCOME, SEED, Figure, ModelStudy, StudyResults
 from .number_format import DASH, format_percent, format_spread
 from .table import Table
 
@@ -22,7 +23,7 @@ def render_model_study(study: ModelStudy, results: StudyResults, cells: str) -> 
         f"Scale *{scale.name}*: {scale.images:,} images over train, val and test, {scale.size[0]}×{scale.size[1]}, "
         f"version {version} of the suite's data. {len(results.tests)} of {wanted} results are measured; a dash is one "
         f"that is not. Figures are *measured* unless they say *reported* ({study.notes['reported']}). Intervals are "
-        "95%, over images (docs/decisions/022), unless a table says otherwise."
+        "95%, over images (docs/decisions/022), unless a table says otherwise." + describe_devices(results)
     )
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
@@ -33,6 +34,15 @@ def render_model_study(study: ModelStudy, results: StudyResults, cells: str) -> 
         *(table.to_markdown() for table in list_model_tables(study, results)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def describe_devices(results: StudyResults) -> str:
+    """Where models were run, and with which seed what they needed was trained; nothing where none was."""
+    counts = Counter(record.origin.device for record in results.tests.values())
+    if not counts:
+        return ""
+    told = ", ".join(f"{device}: {count}" for device, count in counts.most_common())
+    return f" Trainings have seed {SEED}. Results by device: {told}."
 
 
 def describe_trial(results: StudyResults) -> str:
@@ -106,7 +116,7 @@ def _tabulate_findings(study: ModelStudy, results: StudyResults) -> Iterator[Tab
 def _tabulate_curves(study: ModelStudy, results: StudyResults) -> Table:
     """Validation after shares of the epochs, the rise over the last quarter, and what a training took."""
     shares = [f"{k}/{POINTS}" for k in range(1, POINTS + 1)]
-    heads = ("training", "part", "examples", "epochs", *shares, "rise", "seconds", "MB")
+    heads = ("training", "part", "examples", "epochs", *shares, "rise", "seconds", "MB", "device")
     rows: list[Sequence[str]] = []
     for name in study.trainings:
         record = results.trainings.get(name)
@@ -120,7 +130,7 @@ def _tabulate_curves(study: ModelStudy, results: StudyResults) -> Table:
             rise = DASH if about.get("rise") is None else f"{100 * about['rise']:.2f}"
             rise += " (not at its end)" if (about.get("rise") or 0.0) > CONVERGED else ""
             told = (f"{about['examples']:,}", str(len(curve)), *shown, rise, f"{about['seconds']:.0f}")
-            rows.append((name, part, *told, f"{record.size / 1e6:.1f}"))
+            rows.append((name, part, *told, f"{record.size / 1e6:.1f}", record.origin.device))
     return Table(
         "Learning curves: validation, %, after shares of the epochs", heads, rows, study.notes.get("curves", "")
     )

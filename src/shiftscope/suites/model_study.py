@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Figure = tuple[float | None, float | None, float | None, int]  # a share, its interval, of how many
 ACCURACY, ACTION, OUTCOME = "accuracy", "action", "outcome"  # figures of a test, each by slice; "" is all of it
+SEED = 0  # of all trainings
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from ...model import ModelOptions
 from ...records import content_id
 from ...result import RunLog, Score
 from ...store.dataset import Dataset
-from ...suites.model_study import ACCURACY, ACTION, Figure, ModelRow, ModelScale, ModelStudy, StudyResults
+from ...suites.model_study import ACCURACY, ACTION, SEED, Figure, ModelRow, ModelScale, ModelStudy, StudyResults
 from ...train.accelerator import make_accelerator, name_device
 from ...train.data import open_training_data
 from ...train.loop import TrainingPaused
@@ -164,6 +164,7 @@ class _ModelStudyRun:
             only=plan.only,
             other=self._find_folder(plan.other) if plan.other else None,
             epochs=scale.epochs or plan.epochs,
+            seed=SEED,
             settings=(*((key, str(self._find_folder(other))) for key, other in plan.folders), *plan.settings),
             device=self.spec.device,
             workers=self.spec.workers,

@@ -140,6 +140,17 @@ def test_a_page_is_of_the_largest_scale_and_says_when_that_is_a_trial(tmp_path):
     assert "a trial run" not in render_model_study(STUDY, read_results(STUDY, tmp_path), "cells")
 
 
+def test_the_page_says_where_models_ran(tmp_path):
+    store = ModelRecordStore(tmp_path)
+    other = replace(ORIGIN, device="another")
+    store.add(test_of("random (by type)", weights=""))
+    store.add(replace(test_of("lxmert", weights=""), origin=other))
+    page = render_model_study(STUDY, read_results(STUDY, tmp_path), "cells")
+    assert "Trainings have seed 0. Results by device: a GPU: 1, another: 1." in page
+    empty = tmp_path / "empty"
+    assert "by device" not in render_model_study(STUDY, read_results(STUDY, empty), "cells")
+
+
 def test_unknown_models_and_test_sets_are_refused(tmp_path, refuses):
     with refuses("no model of this study"):
         ModelStudySpec(STUDY, tmp_path, tmp_path, PAPER, models=("lstm",))
