@@ -21,7 +21,7 @@ class Ban(RegionAnswerer):
         self.words = nn.ModuleList(Perceptron(hidden, hidden, dropout) for _ in range(glimpses))
         self.back = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(glimpses))
         self.answer = AnswerClassifier(hidden, 2 * hidden, len(config.answers), dropout)
-        self.joint_size = 2 * hidden
+        self.joint_size = hidden
 
     def join(
         self, states: Tensor, question: Tensor, batch: AnswerBatch, seen: Tensor, there: Tensor
@@ -35,9 +35,8 @@ class Ban(RegionAnswerer):
             regions = look(seen)
             seen_by_words = weights[:, k].to(regions.dtype) @ regions  # [question, word, hidden]
             words = words + back((ask(words) * seen_by_words).sum(1))[:, None]
-        scores: Tensor
-        scores, joint = self.answer((words * known[..., None]).sum(1))
-        return scores, joint
+        joint = (words * known[..., None]).sum(1)
+        return self.answer(joint), joint
 
     def _attend(self, states: Tensor, seen: Tensor, known: Tensor) -> Tensor:
         """[question, glimpse, word, region], which sum to 1 over words and regions."""

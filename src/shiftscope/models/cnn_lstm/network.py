@@ -15,7 +15,7 @@ class CnnLstmAnswerer(Answerer):
         self.question = QuestionEncoder(config.tokens, words, hidden, nn.LSTM, dropouts[0])
         self.see = nn.Sequential(nn.Conv2d(self.features.channels, image, 1), nn.BatchNorm2d(image), nn.ReLU())
         self.answer = AnswerHead(2 * image + hidden, self.size("answers"), len(config.answers), dropouts[1])
-        self.joint_size, self.question_size = self.size("answers"), hidden
+        self.joint_size, self.question_size = 2 * image + hidden, hidden
 
     def read_states(self, batch: AnswerBatch) -> AnswerStates:
         assert batch.images is not None

@@ -46,7 +46,7 @@ class AnswerStates:
     """What a network makes of a batch: scores of answers, and the states that debiasing looks at."""
 
     scores: Tensor  # [question, answer]
-    joint: Tensor  # [question, number] what the last layer reads, of question and image
+    joint: Tensor  # [question, number] of question and image, as the classifier reads it
     question: Tensor  # [question, number] of the question alone
 
 
@@ -150,10 +150,7 @@ class AnswerHead(nn.Sequential):
         super().__init__(nn.Dropout(dropout), *layers, nn.Dropout(dropout), nn.Linear(hidden, answers))
 
     def read_states(self, known: Tensor, question: Tensor) -> AnswerStates:
-        *before, drop, last = self
-        for layer in before:
-            known = layer(known)
-        return AnswerStates(last(drop(known)), known, question)
+        return AnswerStates(self(known), known, question)
 
 
 class PlacedConv(nn.Module):

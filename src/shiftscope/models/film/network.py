@@ -56,7 +56,7 @@ class FilmAnswerer(Answerer):
         )
         self.trunk = FilmTrunk(width, self.size("blocks"), pooled)
         self.answer = AnswerHead(2 * pooled, self.size("answers"), len(config.answers), dropout)
-        self.joint_size, self.question_size = self.size("answers"), hidden
+        self.joint_size, self.question_size = 2 * pooled, hidden
 
     def read_states(self, batch: AnswerBatch) -> AnswerStates:
         assert batch.images is not None

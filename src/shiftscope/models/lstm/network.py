@@ -12,7 +12,7 @@ class LstmAnswerer(Answerer):
         hidden, dropouts = self.size("hidden"), (self.share("word_dropout"), self.share("dropout"))
         self.question = QuestionEncoder(config.tokens, self.size("words"), hidden, nn.LSTM, dropouts[0])
         self.answer = AnswerHead(hidden, self.size("answers"), len(config.answers), dropouts[1])
-        self.joint_size, self.question_size = self.size("answers"), hidden
+        self.joint_size, self.question_size = hidden, hidden
 
     def read_states(self, batch: AnswerBatch) -> AnswerStates:
         question = self.question(batch.words, batch.lengths)

@@ -57,7 +57,7 @@ class Lxmert(nn.Module):
         if parser and parser.schema.part_attributes:
             self.part = nn.Sequential(AlignedLinear(part_numbers, self.seen), nn.LayerNorm(self.seen))
         width = sizes["width"]
-        self.joint_size, self.question_size = 2 * width, width
+        self.joint_size, self.question_size = width, width
         self.answer = nn.Sequential(
             nn.Linear(width, 2 * width), nn.GELU(), nn.LayerNorm(2 * width), nn.Linear(2 * width, len(config.answers))
         )
@@ -109,6 +109,5 @@ class Lxmert(nn.Module):
             visual_attention_mask=there.float(),
             output_hidden_states=True,
         )
-        joint = self.answer[2](self.answer[1](self.answer[0](found.pooled_output)))
         question = found.language_hidden_states[int(self.config.sizes["text_layers"]) - 1][:, 0]
-        return AnswerStates(self.answer[3](joint), joint, question)
+        return AnswerStates(self.answer(found.pooled_output), found.pooled_output, question)

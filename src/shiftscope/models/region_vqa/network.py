@@ -250,7 +250,7 @@ class RegionAnswerer(Answerer):
     def join(
         self, states: Tensor, question: Tensor, batch: AnswerBatch, seen: Tensor, there: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Scores of answers, and what the last layer reads; `states` are the question's at each word."""
+        """Scores of answers, and what the classifier reads; `states` are the question's at each word."""
         raise NotImplementedError
 
 
@@ -269,6 +269,6 @@ class AnswerClassifier(nn.Module):
         self.hidden, self.dropout = Perceptron(inside, hidden), nn.Dropout(dropout)
         self.last = nn.Linear(hidden, answers)
 
-    def forward(self, known: Tensor) -> tuple[Tensor, Tensor]:
-        joint = self.hidden(known)
-        return self.last(self.dropout(joint)), joint
+    def forward(self, joint: Tensor) -> Tensor:
+        scores: Tensor = self.last(self.dropout(self.hidden(joint)))
+        return scores

@@ -48,6 +48,5 @@ class SMrl(RegionAnswerer):
         self, states: Tensor, question: Tensor, batch: AnswerBatch, seen: Tensor, there: Tensor
     ) -> tuple[Tensor, Tensor]:
         fused = self.fuse(question[:, None], seen).masked_fill(~there[..., None], -1e4)
-        scores: Tensor
-        scores, joint = self.answer(self.first(fused.amax(1)))
-        return scores, joint
+        joint = self.first(fused.amax(1))
+        return self.answer(joint), joint

@@ -15,7 +15,7 @@ class UpDn(RegionAnswerer):
         self.attend = nn.Linear(hidden, 1)
         self.asked, self.found = Perceptron(hidden, hidden, dropout), Perceptron(self.seen, hidden, dropout)
         self.answer = AnswerClassifier(hidden, 2 * hidden, len(config.answers), dropout)
-        self.joint_size = 2 * hidden
+        self.joint_size = hidden
 
     def join(
         self, states: Tensor, question: Tensor, batch: AnswerBatch, seen: Tensor, there: Tensor
@@ -23,6 +23,5 @@ class UpDn(RegionAnswerer):
         asked = self.attend(self.look_at(seen) * self.look_for(question)[:, None])[..., 0].float()
         weights = asked.masked_fill(~there, -1e9).softmax(1)
         attended = (weights[..., None] * seen).sum(1)
-        scores: Tensor
-        scores, joint = self.answer(self.asked(question) * self.found(attended))
-        return scores, joint
+        joint = self.asked(question) * self.found(attended)
+        return self.answer(joint), joint

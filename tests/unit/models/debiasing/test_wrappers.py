@@ -100,6 +100,17 @@ def test_a_bias_changes_what_is_learned(loss):
         assert_backbone("updn", "updn+ssl", make_batch(), loss)
 
 
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_a_mixin_reads_what_the_classifier_reads(backbone):
+    """As its authors' does, and not the classifier's hidden layer."""
+    _, module = build(f"{backbone}+lmh")
+    read = []
+    module.answer.register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    states = module.read_states(make_batch())
+    torch.testing.assert_close(states.joint, read[0])
+    assert module.objective.factor.in_features == module.joint_size == states.joint.shape[1]
+
+
 def test_each_has_the_loss_it_was_published_with():
     published = {"s_mrl": "softmax", "updn": "sigmoid", "ban": "sigmoid", "lxmert": "softmax", "lstm": "softmax"}
     published |= {"updn+lmh": "sigmoid", "s_mrl+lmh": "sigmoid", "updn+ssl": "sigmoid", "updn+language": "sigmoid"}
