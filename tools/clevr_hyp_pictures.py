@@ -88,8 +88,8 @@ def write_page(strips: Sequence[Image.Image], actions: Sequence[str], weights: s
     lines = [
         "# CLEVR_HYP: pictures after an action, as image_edit draws them",
         "Each row: before the action, as drawn by the model, and as it truly is; the first test images of each kind of "
-        f"action, not chosen by hand. Weights {weights[:8]}, drawn by `python -m tools.clevr_hyp_pictures MODEL DATA`. How "
-        "often the scene is right is in [clevr_hyp.md](clevr_hyp.md), as outcome accuracy.",
+        f"action, not chosen by hand. Weights {weights[:8]}, drawn by `python -m tools.clevr_hyp_pictures MODEL DATA`. "
+        "How often the scene is right is in [clevr_hyp.md](clevr_hyp.md), as outcome accuracy.",
         "![before, predicted, true](clevr_hyp_pictures.png)",
         "\n".join(f"{k}. {action}" for k, action in enumerate(actions, 1)),
     ]

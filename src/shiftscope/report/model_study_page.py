@@ -21,9 +21,10 @@ def render_model_study(study: ModelStudy, results: StudyResults, cells: str) -> 
     wanted = len(study.rows) * len(study.tests)
     opening = (
         f"Scale *{scale.name}*: {scale.images:,} images over train, val and test, {scale.size[0]}×{scale.size[1]}, "
-        f"version {version} of the suite's data. {len(results.tests)} of {wanted} results are measured; a dash is one "
-        f"that is not. Figures are *measured* unless they say *reported* ({study.notes['reported']}). Intervals are "
-        "95%, over images (docs/decisions/022), unless a table says otherwise." + describe_devices(results)
+        f"version {version} of the suite's data. {len(results.tests)} of {wanted} results are measured; a dash stands "
+        "for what is not, or not reported. Figures are *measured* unless they say *reported* "
+        f"({study.notes['reported']}). Intervals are 95%, over images (docs/decisions/022), unless a table says "
+        "otherwise." + describe_devices(results)
     )
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
@@ -129,7 +130,7 @@ def _tabulate_curves(study: ModelStudy, results: StudyResults) -> Table:
             shown = [f"{100 * point:.2f}" for point in points] or [DASH] * POINTS
             rise = DASH if about.get("rise") is None else f"{100 * about['rise']:.2f}"
             rise += " (not at its end)" if (about.get("rise") or 0.0) > CONVERGED else ""
-            told = (f"{about['examples']:,}", str(len(curve)), *shown, rise, f"{about['seconds']:.0f}")
+            told = (f"{about['examples']:,}", str(len(curve) or DASH), *shown, rise, f"{about['seconds']:.0f}")
             rows.append((name, part, *told, f"{record.size / 1e6:.1f}", record.origin.device))
     return Table(
         "Learning curves: validation, %, after shares of the epochs", heads, rows, study.notes.get("curves", "")

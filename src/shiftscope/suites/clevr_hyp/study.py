@@ -44,11 +44,12 @@ TRAININGS = {
 ROWS = {
     "random (27 answers alike)": ModelRow("random_uniform", paper="random"),
     "random (by type)": ModelRow("random"),
+    "question_only": ModelRow("question_only"),
     "text_reader, parsed scene": ModelRow("text_reader", READER, paper="BL1"),
     "text_reader, oracle scene": ModelRow("text_reader", READER, "scene_text"),
     "lxmert": ModelRow("lxmert", LXMERT, paper="BL2"),
     "image_edit": ModelRow("image_edit", EDITOR, paper="BL3", acts=OUTCOME),
-    "scene_edit": ModelRow("scene_edit", PLAIN, paper="BL4", acts=ACTION),
+    "scene_edit": ModelRow("scene_edit", PLAIN, acts=ACTION),
     "scene_edit, reinforced": ModelRow("scene_edit", TUNED, paper="BL4", acts=ACTION),
     "scene_edit, oracle scene": ModelRow("scene_edit", PLAIN, "scene_text"),
     "scene_edit, recombined": ModelRow("scene_edit", RECOMBINED, acts=ACTION),
