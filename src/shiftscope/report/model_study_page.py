@@ -77,7 +77,7 @@ def _tabulate_overall(study: ModelStudy, results: StudyResults) -> Table:
         rows.append((name, *(text for pair in pairs for text in pair)))
     if study.people:
         rows.append((study.people, *(t for split in study.tests for t in (DASH, _report(study, study.people, split)))))
-    return Table("Accuracy, %", heads, rows)
+    return Table("Accuracy, %", heads, rows, study.notes.get("overall", ""))
 
 
 def _tabulate_slices(study: ModelStudy, results: StudyResults) -> Iterator[Table]:
@@ -94,7 +94,8 @@ def _tabulate_slices(study: ModelStudy, results: StudyResults) -> Iterator[Table
                     rows.append((f"{name}, {MEASURED}", *map(format_figure, found)))
                 if told:
                     rows.append((f"{name}, {REPORTED}", *map(format_percent, paper)))
-            yield Table(f"{FIGURES[figure]} on {study.tests[split]} by {by}, %", ("model", *names), rows)
+            title, note = f"{FIGURES[figure]} on {study.tests[split]} by {by}, %", study.notes.get(figure, "")
+            yield Table(title, ("model", *names), rows, note if rows else "")
 
 
 def _tabulate_outcomes(study: ModelStudy, results: StudyResults) -> Table:
