@@ -20,6 +20,7 @@ _TAIL = (1 - LEVEL) / 2
 _Z = 1.959963984540054  # the normal quantile that leaves _TAIL above
 _PRIOR = 0.25  # between the interval of Clopper and Pearson (0), which is too long, and Jeffreys' (0.5)
 _DOUBT = 0.5  # of a scene
+_MANY = 1e6  # degrees of freedom with which Student's t is as good as normal
 _MOST_ENTRIES = 4_000_000  # slices × scenes summed at once
 
 
@@ -296,13 +297,13 @@ def _compute_effective_size(p: float, variance: float, worth: float, pull: float
     spread = variance + (pull / worth) ** 2
     if spread == 0 or p == 0 or p == 1:
         return worth
-    return max(worth, p * (1 - p) / spread * (_Z / _student_quantile(max(worth - 1, 0.5))) ** 2)
+    return max(worth, p * (1 - p) / spread * (_Z / _student_quantile(max(worth - 1, 0.5), _TAIL)) ** 2)
 
 
 @exact
-def _student_quantile(freedom: float) -> float:
-    """Student's quantile that leaves _TAIL above."""
-    x = _beta_quantile(2 * _TAIL, freedom / 2, 0.5)
+def _student_quantile(freedom: float, tail: float) -> float:
+    """Student's quantile that leaves `tail` above."""
+    x = _beta_quantile(2 * tail, freedom / 2, 0.5)
     return math.sqrt(freedom * (1 - x) / x)
 
 
@@ -360,9 +361,24 @@ def wilson_interval(right: int, of: int) -> tuple[float, float]:
     return center - half if right else 0.0, center + half if right < of else 1.0
 
 
-def student_quantile(freedom: float) -> float:
-    """Student's quantile of a two-sided interval."""
-    return float(_student_quantile(float(freedom)))
+def student_quantile(freedom: float, comparisons: int = 1) -> float:
+    """Student's quantile of a two-sided interval; of one of several comparisons, Bonferroni's."""
+    return float(_student_quantile(float(freedom), _TAIL / comparisons))
+
+
+def widen_side(
+    side: float, parts: Sequence[tuple[float, float]], freedom: float = math.inf, comparisons: int = 1
+) -> tuple[float, float, float]:
+    """A side of an interval over scenes once other variances are added: the side, its standard error and freedom.
+
+    `parts` are these variances, each with its degrees of freedom, as `freedom` is of the scenes; together they have
+    those of Welch and Satterthwaite.
+    """
+    every = [((side / student_quantile(_MANY)) ** 2, freedom), *parts]
+    variance = sum(v for v, _ in every)
+    spread = sum(v**2 / f for v, f in every)
+    together = min(variance**2 / spread, _MANY) if spread > 0 else _MANY
+    return student_quantile(together, comparisons) * variance**0.5, variance**0.5, together
 
 
 def student_p_value(t: float, freedom: float) -> float:

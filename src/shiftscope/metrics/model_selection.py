@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ..records import content_id
 from ..result import Score
 from ..shortcuts.concepts import SHORTCUTS
-from .intervals import RatioTerm, SceneClusters
+from .intervals import Estimate, RatioTerm, SceneClusters, widen_side
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -33,6 +33,7 @@ LANGUAGE = "language"  # the scale of a study on an audit of VQA files, of which
 WHOLE, PRIORS, PROPORTION = "whole", "changing_priors", "proportion"
 IID, PRIORS_TEST, PLANTED = "iid", "changing_priors", "ood_test"  # sets: the last is the world's own OOD test
 VAL, TEST = "val", "test"
+STAGE_VAL = "_val"  # in a recipe, behind the name of a stage that was trained before: its accuracy on val
 
 
 def tail_of(shortcut: str, split: str = TEST) -> str:
@@ -120,6 +121,12 @@ class SelectionRun:
         """Of the method, as the study gave them; a record that names no loss was made when all were one softmax."""
         return {"loss": "softmax"} | {name: value for name, value in self.recipe.items() if isinstance(value, str)}
 
+    @property
+    def earlier_stages(self) -> dict[str, float]:
+        """The accuracy on val of what was trained before, such as a branch, by its name."""
+        named = {name.removesuffix(STAGE_VAL): value for name, value in self.recipe.items() if name.endswith(STAGE_VAL)}
+        return {name: value for name, value in named.items() if isinstance(value, float)}
+
     def to_json(self) -> dict[str, Any]:
         plain = asdict(self) | {"right": {name: list(counts) for name, counts in self.right.items()}}
         if self.together == 1:  # as records were before there was another way
@@ -161,6 +168,17 @@ def parse_selection_record(data: Any) -> StudyWorld | SelectionRun:
     return record
 
 
+@dataclass(frozen=True, slots=True)
+class AccuracyTerm:
+    """A method's accuracy on a set, or its mean over several, as a part of a sum."""
+
+    method: str
+    sets: tuple[str, ...]
+    by: float = 1.0  # its coefficient
+    strategy: str = IID_VAL
+    training: str = WHOLE
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectionResults:
     """The records of one world, and every figure made of them; what is not measured is None."""
@@ -172,6 +190,7 @@ class SelectionResults:
     outdated: int = 0  # records of this world whose methods had other settings than today, such as another loss
     language: SelectionResults | None = None  # the same of real questions, by models that read these alone
     _clusters: dict[str, SceneClusters] = field(default_factory=dict)
+    _unpacked: dict[tuple[Any, ...], npt.NDArray[Any]] = field(default_factory=dict)  # of runs' epochs, and of sets
 
     @property
     def scenes(self) -> SceneClusters:
@@ -184,79 +203,131 @@ class SelectionResults:
         """By seed."""
         return [run for (name, _, how), run in sorted(self.runs.items()) if (name, how) == (method, training)]
 
-    def find_hits(self, method: str, strategy: str, training: str = WHOLE) -> npt.NDArray[np.float64] | None:
-        """[question] in which share of the seeds it was right; None without a run."""
-        runs = self.list_runs(method, training)
-        if not runs or self.world is None:
+    def list_seeds(self, *methods: str, training: str = WHOLE) -> list[int]:
+        """Those that all of the methods were trained with."""
+        seeds = [{run.seed for run in self.list_runs(method, training)} for method in methods]
+        return sorted(set.intersection(*seeds)) if seeds else []
+
+    def list_epochs(self, method: str, strategy: str) -> list[int]:
+        """Which epoch a strategy chose, from 1, by seed."""
+        return [self._choose_epoch(run, strategy) + 1 for run in self.list_runs(method)]
+
+    def list_sets(self) -> list[str]:
+        """The shortcuts whose OOD test sets have a question."""
+        return [s for s in SHORTCUTS if self.world is not None and self.world.sizes.get(tail_of(s))]
+
+    def find_score(self, method: str, name: str, strategy: str = IID_VAL, training: str = WHOLE) -> Score | None:
+        """Accuracy on a set, mean over the seeds."""
+        return self.estimate("accuracy", [[AccuracyTerm(method, (name,), 1.0, strategy, training)]])
+
+    def find_mean(self, method: str, strategy: str = IID_VAL) -> Score | None:
+        """The mean over the OOD test sets."""
+        return self.estimate("mean_ood", [[AccuracyTerm(method, self._list_tails(), 1.0, strategy)]])
+
+    def find_gain(
+        self, method: str, backbone: str, name: str, strategy: str = IID_VAL, comparisons: int = 1
+    ) -> Score | None:
+        """Accuracy on a set less that of the backbone, paired by seed and question."""
+        pair = [AccuracyTerm(one, (name,), by, strategy) for one, by in ((method, 1.0), (backbone, -1.0))]
+        return self.estimate("gain", [pair], comparisons)
+
+    def find_mean_gain(self, method: str, backbone: str, strategy: str = IID_VAL) -> Score | None:
+        """The same of the mean over the OOD test sets."""
+        tails = self._list_tails()
+        pair = [AccuracyTerm(one, tails, by, strategy) for one, by in ((method, 1.0), (backbone, -1.0))]
+        return self.estimate("mean_gain", [pair])
+
+    def find_gap(self, method: str, name: str, comparisons: int = 1) -> Score | None:
+        """Accuracy on the IID test less that on another set, by the same seeds."""
+        pair = [AccuracyTerm(method, (one,), by) for one, by in ((IID, 1.0), (name, -1.0))]
+        return self.estimate("gap", [pair], comparisons)
+
+    def find_selection_gain(self, strategy: str, *methods: str) -> Score | None:
+        """What choosing by a strategy adds to the mean over the OOD test sets, against IID val; mean over methods."""
+        tails = self._list_tails()
+        pairs = [
+            [AccuracyTerm(method, tails, by, how) for how, by in ((strategy, 1.0), (IID_VAL, -1.0))]
+            for method in methods
+        ]
+        return self.estimate("selection_gain", pairs)
+
+    def estimate(self, metric: str, groups: Sequence[Sequence[AccuracyTerm]], comparisons: int = 1) -> Score | None:
+        """The mean over groups of the sum of their terms; None where a term is not measured.
+
+        Terms of a group go by the seeds that they have in common; seeds of two groups have nothing to do with each
+        other. The interval is over scenes and, where a group has two seeds, over seeds; with several comparisons it is
+        as much longer as Bonferroni's correction makes it.
+        """
+        terms: list[RatioTerm] = []
+        by: list[float] = []
+        parts: list[tuple[float, float]] = []
+        for group in groups:
+            seeds = self._list_common(group)
+            if not seeds or not all(self._is_known(term) for term in group):
+                return None
+            values = np.zeros(len(seeds))
+            for term in group:
+                scores = np.array(
+                    [self._unpack(self.runs[term.method, k, term.training], term.strategy) for k in seeds]
+                )
+                weight, mean = term.by / len(term.sets) / len(groups), scores.mean(0)
+                for among in map(self._unpack_set, term.sets):
+                    values += weight * scores[:, among].mean(1)
+                    terms.append(RatioTerm(mean * among, among))
+                    by.append(weight)
+            if len(seeds) > 1:
+                parts.append((float(values.var(ddof=1)) / len(seeds), len(seeds) - 1.0))
+        if not terms:
             return None
-        return np.asarray(np.mean([self._unpack(run, strategy) for run in runs], axis=0), np.float64)
+        counted = int(np.any([term.among for term in terms], axis=0).sum())
+        made = add_seed_parts(self.scenes.combine(terms, by), parts, by, comparisons)
+        return Score(metric, n=counted, **made.to_score())
+
+    def _list_common(self, group: Sequence[AccuracyTerm]) -> list[int]:
+        return sorted(set.intersection(*({*self.list_seeds(t.method, training=t.training)} for t in group)))
+
+    def _list_tails(self) -> tuple[str, ...]:
+        return tuple(map(tail_of, self.list_sets()))
+
+    def _is_known(self, term: AccuracyTerm) -> bool:
+        sizes = self.world.sizes if self.world is not None else {}
+        return bool(term.sets) and all(sizes.get(name) for name in term.sets)
+
+    def _choose_epoch(self, run: SelectionRun, strategy: str) -> int:
+        assert self.world is not None
+        if run.training == PRIORS:
+            return select_priors_epoch(run.right)
+        return select_epoch(run.right, self.world.sizes, strategy)
 
     def _unpack(self, run: SelectionRun, strategy: str) -> npt.NDArray[np.float64]:
         """[question] its score."""
         assert self.world is not None
-        chosen = (
-            select_priors_epoch(run.right)
-            if run.training == PRIORS
-            else select_epoch(run.right, self.world.sizes, strategy)
-        )
-        bits = unpack_bits(run.hits[str(chosen + 1)], run.planes * self.world.questions)
-        return np.asarray(bits.reshape(run.planes, -1).mean(0), np.float64)
+        key = (*run.key, self._choose_epoch(run, strategy))
+        if key not in self._unpacked:
+            bits = unpack_bits(run.hits[str(key[-1] + 1)], run.planes * self.world.questions)
+            self._unpacked[key] = np.asarray(bits.reshape(run.planes, -1).mean(0), np.float64)
+        return np.asarray(self._unpacked[key])
 
-    def find_score(self, method: str, name: str, strategy: str = IID_VAL, training: str = WHOLE) -> Score | None:
-        """Accuracy on a set, mean over the seeds; its interval is over scenes."""
-        hits = self.find_hits(method, strategy, training)
-        if hits is None or self.world is None or not self.world.sizes.get(name):
-            return None
-        among = self.world.unpack_set(name)
-        return self._estimate("accuracy", [RatioTerm(hits * among, among)], [1.0], int(among.sum()))
-
-    def find_mean(self, method: str, strategy: str = IID_VAL) -> Score | None:
-        """The mean over the OOD test sets."""
-        hits, sets = self.find_hits(method, strategy), self.list_sets()
-        if hits is None or not sets:
-            return None
-        terms = [RatioTerm(hits * among, among) for among in sets.values()]
-        return self._estimate("mean_ood", terms, [1 / len(terms)] * len(terms), _count_any(sets))
-
-    def find_gain(self, method: str, backbone: str, name: str, strategy: str = IID_VAL) -> Score | None:
-        """Accuracy on a set less that of the backbone, paired by question."""
-        ours, theirs = (self.find_hits(one, strategy) for one in (method, backbone))
-        if ours is None or theirs is None or self.world is None or not self.world.sizes.get(name):
-            return None
-        among = self.world.unpack_set(name)
-        terms = [RatioTerm(ours * among, among), RatioTerm(theirs * among, among)]
-        return self._estimate("gain", terms, [1.0, -1.0], int(among.sum()))
-
-    def find_selection_gain(self, method: str, strategy: str) -> Score | None:
-        """What choosing by a strategy adds to the mean over the OOD test sets, against choosing on IID val."""
-        ours, theirs, sets = self.find_hits(method, strategy), self.find_hits(method, IID_VAL), self.list_sets()
-        if ours is None or theirs is None or not sets:
-            return None
-        terms = [RatioTerm(hits * among, among) for hits in (ours, theirs) for among in sets.values()]
-        signs = [sign / len(sets) for sign in (1.0, -1.0) for _ in sets]
-        return self._estimate("selection_gain", terms, signs, _count_any(sets))
-
-    def find_seed_deviation(self, method: str, name: str, strategy: str = IID_VAL) -> float | None:
-        """The standard deviation over seeds of the accuracy on a set; None with fewer than two."""
-        runs = self.list_runs(method)
-        if len(runs) < 2 or self.world is None:
-            return None
-        among = self.world.unpack_set(name)
-        return float(np.std([self._unpack(run, strategy)[among].mean() for run in runs], ddof=1))
-
-    def list_sets(self) -> dict[str, Bools]:
-        """The OOD test sets that have a question, by shortcut."""
-        if self.world is None:
-            return {}
-        there = [s for s in SHORTCUTS if self.world.sizes.get(tail_of(s))]
-        return {s: self.world.unpack_set(tail_of(s)) for s in there}
-
-    def _estimate(self, metric: str, terms: Sequence[RatioTerm], signs: Sequence[float], n: int) -> Score:
-        return Score(metric, n=n, **self.scenes.combine(terms, signs).to_score())
+    def _unpack_set(self, name: str) -> Bools:
+        assert self.world is not None
+        if (name,) not in self._unpacked:
+            self._unpacked[name,] = self.world.unpack_set(name)
+        return np.asarray(self._unpacked[name,])
 
 
-def _count_any(sets: Mapping[str, Bools]) -> int:
-    return int(np.any(list(sets.values()), axis=0).sum())
+def add_seed_parts(
+    scenes: Estimate, parts: Sequence[tuple[float, float]], by: Sequence[float], comparisons: int = 1
+) -> Estimate:
+    """An estimate over scenes that is unsure for its seeds too: each side apart, within what shares can sum up to.
+
+    `parts` are variances of means over seeds with their degrees of freedom, `by` the coefficients of the shares.
+    """
+    if np.isnan(scenes.low) or np.isnan(scenes.high):
+        return scenes
+    below, _, _ = widen_side(scenes.value - scenes.low, parts, comparisons=comparisons)
+    above, _, _ = widen_side(scenes.high - scenes.value, parts, comparisons=comparisons)
+    least, most = (sum(sign * max(0.0, sign * one) for one in by) for sign in (-1, 1))
+    return scenes._replace(low=max(least, scenes.value - below), high=min(most, scenes.value + above))
 
 
 def build_selection_results(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import UserError
 from ..result import Floats, RunRecords, Score
 from .accuracy import score_rows
-from .intervals import LEVEL, SceneClusters, none_if_nan, student_p_value, student_quantile
+from .intervals import LEVEL, SceneClusters, none_if_nan, student_p_value, student_quantile, widen_side
 from .slices import WITHOUT_ANSWER, select_base_rows
 
 Rows = npt.NDArray[np.int64]
@@ -133,14 +133,8 @@ def add_seed_variance(test: PairedTest, sides: Sequence[Sequence[float]]) -> Pai
     if test.drop is None or test.low is None or test.high is None or sum(v for v, _ in parts) <= TINY**2:
         return test
 
-    def widen(side: float) -> tuple[float, float, float]:
-        """A side of the interval, its standard error and the degrees of freedom."""
-        every = [((side / student_quantile(1e6)) ** 2, max(test.scenes - 1.0, 1.0)), *parts]
-        variance = sum(v for v, _ in every)
-        freedom = variance**2 / sum(v**2 / f for v, f in every)
-        return student_quantile(freedom) * variance**0.5, variance**0.5, freedom
-
-    below, above = widen(test.drop - test.low), widen(test.high - test.drop)
+    sides_of_scenes = (test.drop - test.low, test.high - test.drop)
+    below, above = (widen_side(side, parts, max(test.scenes - 1.0, 1.0)) for side in sides_of_scenes)
     _, error, freedom = below if test.drop > 0 else above
     p = max(test.p or 0.0, student_p_value(test.drop / error, freedom))
     return replace(test, low=max(-1.0, test.drop - below[0]), high=min(1.0, test.drop + above[0]), p=p)

@@ -1,5 +1,6 @@
 """The page of a study of model selection, as Markdown and as HTML, from stored records alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..folder import lock_path
@@ -8,7 +9,7 @@ from ..registry import REPORTED
 from ..result import Score
 from ..suites import NOTHING_REPORTED, ReportedFigures
 from .markup import tag
-from .number_format import DASH, count_noun, format_count, format_points, format_score
+from .number_format import DASH, count_noun, format_count, format_percent, format_points, format_score
 from .page import Page, write_page
 from .table import Table
 
@@ -25,8 +26,18 @@ def find_reported(results: SelectionResults) -> ReportedFigures:
 
 
 def format_figure(score: Score | None) -> str:
-    """84.21 ± 0.33, the longer side."""
-    return format_score(score, DIGITS, None)
+    """84.21 ± 0.33, the longer side; 47.82 (0.00–100.00) where that would lead beyond what is possible."""
+    if score is None or score.value is None or score.low is None or score.high is None:
+        return format_score(score, DIGITS, None)
+    longer = max(score.value - score.low, score.high - score.value)
+    if longer <= min(score.value, 1 - score.value):
+        return format_score(score, DIGITS, None)
+    return "{} ({}–{})".format(*(format_percent(end, DIGITS) for end in (score.value, score.low, score.high)))
+
+
+def format_seeds(seeds: Sequence[int]) -> str:
+    """How many there are."""
+    return str(len(seeds)) if seeds else DASH
 
 
 def format_gain(gain: Score | None) -> str:

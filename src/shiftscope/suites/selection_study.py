@@ -62,6 +62,7 @@ class SelectionStudy:
     scales: Mapping[str, SelectionScale]
     proportion_method: str  # whose training sets get more and more shortcut samples
     proportions: tuple[int, ...]  # per cent
+    proportion_settings: tuple[tuple[str, str], ...] = ()  # of these trainings, beside the method's
     language_methods: tuple[StudyMethod, ...] = ()  # that read the question alone, for an audit of VQA files
     language_epochs: int | None = None  # else as many as a model's recipe says
     notes: Mapping[str, str] = {}
@@ -79,8 +80,14 @@ class SelectionStudy:
 
     def trains_alike(self, run: SelectionRun) -> bool:
         """Whether its method would be trained with the same settings today; records of others are not shown."""
-        named = [dict(m.settings) for m in (*self.methods, *self.language_methods) if m.label == run.method]
+        known = [m for m in (*self.methods, *self.language_methods) if m.label == run.method]
+        named = [dict(self.find_settings(method, run.training)) for method in known]
         return any(run.settings == {"loss": run.settings["loss"]} | settings for settings in named)
+
+    def find_settings(self, method: StudyMethod, training: str) -> tuple[tuple[str, str], ...]:
+        """What a method is trained with; small training sets may need other settings."""
+        more = self.proportion_settings if training.startswith(PROPORTION) else ()
+        return tuple({**dict(method.settings), **dict(more)}.items())
 
     def find_scale(self, name: str, images: int | None = None) -> SelectionScale:
         if name not in self.scales:

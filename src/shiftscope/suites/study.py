@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The kinds of studies; STUDY_KIND in a suite's `__init__.py` says which its is, if not the first.
 TRANSFER, OF_MODELS, HELD_OUT, SELECTION = "transfer", "of_models", "held_out", "selection"
-HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
+HOLDS, FAILS, UNDECIDED, NOT_MEASURED = "holds", "does not hold", "undecided", "not measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Finding:
 
     says: str
     rule: str
-    verdict: str  # HOLDS, FAILS or NOT_MEASURED
+    verdict: str  # HOLDS, FAILS, NOT_MEASURED; UNDECIDED where a rule goes by intervals, and these allow both
     figures: str = ""
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from shiftscope.metrics.intervals import Estimate
 from shiftscope.metrics.model_selection import (
     IID,
     IID_VAL,
@@ -15,6 +16,7 @@ from shiftscope.metrics.model_selection import (
     WHOLE,
     SelectionRun,
     StudyWorld,
+    add_seed_parts,
     build_selection_results,
     pack_bits,
     pack_numbers,
@@ -25,7 +27,7 @@ from shiftscope.metrics.model_selection import (
 from shiftscope.registry import STUDIES
 from shiftscope.report.selection_page import list_selection_tables, render_selection_markdown
 from shiftscope.shortcuts.concepts import SHORTCUTS
-from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED
+from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED
 from shiftscope.suites.vqa_vs.findings import correlate_ranks
 from shiftscope.suites.vqa_vs.reported import REPORTED
 
@@ -73,23 +75,154 @@ def test_figures_are_of_the_chosen_epoch_and_means_over_seeds():
     assert results.find_score("updn", IID).value == pytest.approx((0.75 + 1) / 2)
     assert results.find_score("updn", tail_of("KO")).value == pytest.approx(0.5)
     assert results.find_mean("updn", OOD_TEST).value == pytest.approx(1.0)
-    assert results.find_selection_gain("updn", OOD_TEST).value == pytest.approx(0.5)
-    assert results.find_seed_deviation("updn", tail_of("KO")) == pytest.approx(np.std([0, 1], ddof=1))
+    assert results.find_selection_gain(OOD_TEST, "updn").value == pytest.approx(0.5)
     assert results.find_score("ban", IID) is None
 
 
+def test_an_interval_over_scenes_gets_longer_by_what_seeds_differ_on_each_side_apart():
+    """Errors of 0.02 and 0.04 over scenes; two seeds with a variance of 0.0004: 4 and 25 degrees of freedom."""
+    error = 1.959963984540054
+    scenes = Estimate(0.5, 0.5 - 0.02 * error, 0.5 + 0.04 * error, 40, 0.0)
+    made = add_seed_parts(scenes, [(0.0004, 1.0)], [1.0])
+    assert 0.5 - made.low == pytest.approx(2.776445 * 0.0008**0.5, rel=1e-5)
+    assert made.high - 0.5 == pytest.approx(2.059539 * 0.0020**0.5, rel=1e-5)
+    assert add_seed_parts(scenes, [], [1.0]) == pytest.approx(scenes)  # one seed
+    several = add_seed_parts(scenes, [], [1.0], comparisons=8)
+    assert 0.5 - several.low == pytest.approx(0.02 * 2.734369, rel=1e-5)
+    assert add_seed_parts(scenes, [(0.04, 1.0)], [1.0])[1:3] == (0.0, 1.0)  # of a share
+    assert add_seed_parts(scenes, [(0.04, 1.0)], [1.0, -1.0])[1:3] == (-1.0, 1.0)  # of a difference
+
+
+def test_seeds_that_differ_make_a_figure_unsure():
+    one = build_selection_results(STUDY, [make_world(), make_run("updn", EPOCHS)])
+    assert one.find_score("updn", IID).low > 0.5  # over scenes alone
+    apart = [make_run("updn", EPOCHS), make_run("updn", [NONE, NONE, NONE], seed=1)]
+    both = build_selection_results(STUDY, [make_world(), *apart]).find_score("updn", IID)
+    assert (both.value, both.low, both.high) == (pytest.approx(0.375), 0.0, 1.0)
+    table = render_selection_markdown(build_selection_results(STUDY, [make_world(), *apart]))
+    assert "| updn | 2 | " in table and "37.50 (0.00–100.00)" in table
+    alike = [make_run("updn", EPOCHS), make_run("updn", EPOCHS, seed=1)]
+    same = build_selection_results(STUDY, [make_world(), *alike]).find_score("updn", IID)
+    assert same.low == pytest.approx(one.find_score("updn", IID).low)
+
+
+def test_gains_are_of_the_seeds_that_both_have():
+    backbone = [make_run("updn", [EVERY, NONE, NONE]), make_run("updn", [COMMON, NONE, NONE], seed=1)]
+    lmh = [make_run("updn+lmh", [EVERY, NONE, NONE], seed=1), make_run("updn+lmh", [NONE, NONE, NONE], seed=2)]
+    results = build_selection_results(STUDY, [make_world(), *backbone, *lmh])
+    assert results.list_seeds("updn+lmh", "updn") == [1]
+    assert results.find_gain("updn+lmh", "updn", IID).value == pytest.approx(0.25)
+    assert results.find_mean_gain("updn+lmh", "updn").value == pytest.approx(1.0)
+    row = next(line for line in render_selection_markdown(results).splitlines() if "| updn+lmh − updn |" in line)
+    assert row.startswith("| updn+lmh − updn | 1 | +100.00")
+    apart = build_selection_results(STUDY, [make_world(), backbone[0], *lmh])
+    assert apart.find_gain("updn+lmh", "updn", IID) is None and apart.list_seeds("updn+lmh", "updn") == []
+
+
+def test_a_gap_is_between_two_sets_of_one_model():
+    results = build_selection_results(STUDY, [make_world(), make_run("updn", EPOCHS)])
+    assert results.find_gap("updn", tail_of("QT")).value == pytest.approx(0.75)
+
+
+BEATS = "No debiasing method beats its backbone on all nine OOD test sets"
+HURTS = "Debiasing for one shortcut hurts on others (LMH: for question types)"
+CHOOSING = "Choosing the epoch on OOD data adds points on the OOD test sets"
+EASIER = "Every model is better on the IID test than on every OOD test set"
+GAMMA = "Keeping a model more from frequent samples (LPF, γ from 1 to 5) costs IID and OOD accuracy"
+
+
+def decide(*runs):
+    results = build_selection_results(STUDY, [make_world(), *runs])
+    return {one.says: one.verdict for one in STUDY.check_findings(results)}
+
+
 def test_findings_hold_fail_or_are_not_measured():
-    lmh = make_run("updn+lmh", [NONE, NONE, NONE])
-    results = build_selection_results(STUDY, [make_world(), make_run("updn", [EVERY, NONE, NONE]), lmh])
-    verdicts = {one.says: one.verdict for one in STUDY.check_findings(results)}
-    assert verdicts["Debiasing for one shortcut hurts on others (LMH: for question types)"] == HOLDS
-    assert verdicts["No debiasing method beats its backbone on all nine OOD test sets"] == NOT_MEASURED
-    best = make_run("updn+lmh", [EVERY, NONE, NONE])
-    results = build_selection_results(STUDY, [make_world(), make_run("updn", [NONE, NONE, NONE]), best])
-    verdicts = {one.says: one.verdict for one in STUDY.check_findings(results)}
-    assert verdicts["No debiasing method beats its backbone on all nine OOD test sets"] == FAILS
+    every, none = [EVERY, NONE, NONE], [NONE, NONE, NONE]
+    verdicts = decide(make_run("updn", every), make_run("updn+lmh", none))
+    assert (verdicts[HURTS], verdicts[BEATS]) == (FAILS, NOT_MEASURED)  # it loses on its own shortcut
+    assert decide(make_run("updn", none), make_run("updn+lmh", every))[BEATS] == FAILS
+    gammas = [make_run(f"updn+lpf gamma={k}", hits) for k, hits in ((1, every), (5, none))]
+    assert decide(*gammas)[GAMMA] == HOLDS
+    assert decide(make_run("updn", [COMMON, NONE, NONE]))[EASIER] == HOLDS
+    assert decide(make_run("updn", [RARE, NONE, NONE]))[EASIER] == FAILS
     nothing = build_selection_results(STUDY, [])
     assert {one.verdict for one in STUDY.check_findings(nothing)} == {NOT_MEASURED}
+
+
+def test_a_finding_that_seeds_disagree_about_is_undecided():
+    better, worse = [EVERY, NONE, NONE], [NONE, NONE, NONE]
+    methods = [m for m in STUDY.methods if m.backbone]
+    backbones = [make_run(label, worse, seed) for label in {m.backbone for m in methods} for seed in (0, 1)]
+    mixed = [make_run(m.label, hits, seed) for m in methods for seed, hits in enumerate((better, worse))]
+    verdicts = decide(*backbones, *mixed)
+    assert verdicts[BEATS] == UNDECIDED
+    assert verdicts[GAMMA] == UNDECIDED
+    gammas = [make_run(f"updn+lpf gamma={k}", better if k == 1 else worse, 0) for k in (1, 5)]
+    gammas += [make_run(f"updn+lpf gamma={k}", worse, 1) for k in (1, 5)]
+    assert decide(*gammas)[GAMMA] == UNDECIDED
+
+
+def test_lmh_hurts_others_if_it_gains_on_its_own_shortcut_and_surely_loses_on_another():
+    world = make_world()
+    own = np.arange(QUESTIONS) % 4 == 1
+    world = replace(world, sets={**world.sets, tail_of("QT"): pack_bits(own)})
+    runs = [make_run("updn", [RARE, NONE, NONE]), make_run("updn+lmh", [own, NONE, NONE])]
+    found = {one.says: one.verdict for one in STUDY.check_findings(build_selection_results(STUDY, [world, *runs]))}
+    assert found[HURTS] == HOLDS
+    unsure = [make_run(run.method, [~own & ~RARE, NONE, NONE], seed=1) for run in runs]
+    results = build_selection_results(STUDY, [world, *runs, *unsure])
+    assert {one.says: one.verdict for one in STUDY.check_findings(results)}[HURTS] == UNDECIDED
+
+
+def test_choosing_is_judged_by_ood_val_and_not_by_the_very_figure():
+    run = make_run("updn", EPOCHS)  # on OOD test the last epoch has all, that of OOD val no more than that of IID val
+    results = build_selection_results(STUDY, [make_world(), run])
+    assert results.find_selection_gain(OOD_TEST, "updn").value == pytest.approx(1)
+    assert decide(run)[CHOOSING] == FAILS
+    assert decide(make_run("updn", EPOCHS, ood_val=(1, 2, 4)))[CHOOSING] == HOLDS
+    seeds = [make_run("updn", EPOCHS, seed, ood_val=(1, 2, 4) if seed else (4, 1, 2)) for seed in (0, 1)]
+    assert decide(*seeds)[CHOOSING] == UNDECIDED
+
+
+def test_chosen_epochs_are_shown_by_seed():
+    runs = [make_run("updn", EPOCHS, val=(1, 2, 3)), make_run("updn", EPOCHS, seed=1)]
+    assert "| updn | 2 | 3, 1 | " in render_selection_markdown(build_selection_results(STUDY, [make_world(), *runs]))
+
+
+def test_lpf_is_compared_with_a_backbone_of_its_own_loss():
+    for method in (m for m in (*STUDY.methods, *STUDY.language_methods) if m.backbone):
+        assert dict(STUDY.find_method(method.backbone).settings)["loss"] == dict(method.settings)["loss"]
+
+
+def test_small_training_sets_have_settings_of_their_own():
+    part = replace(make_run("updn", EPOCHS), training="proportion/QT/50")
+    assert not STUDY.trains_alike(part)
+    small = replace(part, recipe={**part.recipe, "batch": "64"})
+    assert STUDY.trains_alike(small) and not STUDY.trains_alike(replace(small, training=WHOLE))
+
+
+def test_a_branch_that_was_trained_before_is_told_and_changes_no_settings():
+    run = replace(make_run("updn+lmh_l", EPOCHS), throughput=1.0, seconds={"training": 1.0, "answering": 1.0})
+    run = replace(run, recipe={**run.recipe, "language_branch_val": 0.4412})
+    assert STUDY.trains_alike(run) and run.earlier_stages == {"language_branch": 0.4412}
+    text = render_selection_markdown(build_selection_results(STUDY, [make_world(), run]))
+    assert "by seed, per cent: updn+lmh_l, language branch: 44.1." in text
+
+
+@pytest.mark.parametrize("training", ["changing_priors", "proportion/QT/50"])
+def test_any_seed_of_a_part_that_takes_one_is_measured(training):
+    def list_missing(*runs):
+        tables = list_selection_tables(build_selection_results(STUDY, [make_world(), *runs]))
+        rows = next(table.rows for table in tables if table.title == "Not measured")
+        return {row[1]: row[2] for row in rows if row[0] == "updn"}
+
+    run = make_run("updn", EPOCHS, seed=1)
+    run = replace(run, training=training, right={**run.right, "changing_priors": (1, 1, 1)})
+    run = replace(run, recipe={**run.recipe, **({"batch": "64"} if "proportion" in training else {})})
+    before, after = list_missing(), list_missing(run)
+    assert before["changing_priors"] == "changing_priors" and before["proportion"] == "45 trainings"
+    assert after.get("changing_priors") == (None if training == "changing_priors" else "changing_priors")
+    assert after["proportion"] == ("45 trainings" if training == "changing_priors" else "44 trainings")
 
 
 def test_records_of_another_loss_are_not_mixed_in():

@@ -10,7 +10,7 @@ from ..chart.bars import Bar, draw_bars
 from ..markup import Html, render_charts, render_figure
 from ..number_format import format_points
 from ..page import Section
-from ..selection_page import format_gain
+from ..selection_page import format_gain, format_seeds
 from ..table import Table
 
 PLACES = {"selection_study": 30}
@@ -21,7 +21,14 @@ def section(results: SelectionResults) -> Section | None:
     methods = [m for m in results.study.methods if m.backbone]
     sets = {**{s: tail_of(s) for s in SHORTCUTS}, "iid": IID}
     gains = {m.label: {n: results.find_gain(m.label, m.backbone, s) for n, s in sets.items()} for m in methods}
-    rows = [(f"{m.label} − {m.backbone}", *map(format_gain, gains[m.label].values())) for m in methods]
+    rows = [
+        (
+            f"{m.label} − {m.backbone}",
+            format_seeds(results.list_seeds(m.label, m.backbone)),
+            *map(format_gain, gains[m.label].values()),
+        )
+        for m in methods
+    ]
     if not rows:
         return None
     charts = [
@@ -29,7 +36,9 @@ def section(results: SelectionResults) -> Section | None:
         for m in methods
         if (chart := _draw_gains(m, gains[m.label])) is not None
     ]
-    parts: list[Any] = [Table("Gain over the backbone (Figure 1a)", ("", *sets), rows, results.study.notes["gain"])]
+    parts: list[Any] = [
+        Table("Gain over the backbone (Figure 1a)", ("", "seeds", *sets), rows, results.study.notes["gain"])
+    ]
     if charts:
         parts.insert(0, render_charts(charts, "charts"))
     lead = "Points on each set; the shortcuts that a method is meant for have another colour." if charts else ""

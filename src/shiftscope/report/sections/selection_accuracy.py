@@ -14,7 +14,7 @@ from ...metrics.model_selection import (
 from ...result import Score
 from ...shortcuts.concepts import SHORTCUTS
 from ..page import Section
-from ..selection_page import find_reported, format_figure, format_reported
+from ..selection_page import find_reported, format_figure, format_reported, format_seeds
 from ..table import Table
 
 PLACES = {"selection_study": 20}
@@ -23,9 +23,11 @@ COLUMNS = (*SHORTCUTS, "mean", "iid", "ood_test", "changing_priors *", "undivide
 
 def section(results: SelectionResults) -> Section | None:
     rows = [
-        (m.label, *(format_figure(score) for score in list_scores(results, m.label))) for m in results.study.methods
+        (m.label, format_seeds(results.list_seeds(m.label)), *map(format_figure, list_scores(results, m.label)))
+        for m in results.study.methods
     ]
-    tables = [Table("OOD test sets (Tables 2 and 3), measured", ("", *COLUMNS), rows, results.study.notes["accuracy"])]
+    heads = ("", "seeds", *COLUMNS)
+    tables = [Table("OOD test sets (Tables 2 and 3), measured", heads, rows, results.study.notes["accuracy"])]
     reported = find_reported(results)
     if "ood_accuracy" in reported.tables:
         names = [name.removesuffix(" *") for name in COLUMNS if name != PLANTED]

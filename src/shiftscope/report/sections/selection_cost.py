@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...metrics.model_selection import WHOLE, SelectionResults
-from ..number_format import format_count
+from ..number_format import format_count, format_percent
 from ..page import Section
 from ..table import Table
 
@@ -13,9 +13,12 @@ BUDGET = 100_000  # questions learned from per second, on an H200 with features 
 
 def section(results: SelectionResults) -> Section | None:
     """A row for each method, and one more for each number of trainings that shared a device."""
-    rows = []
+    rows, branches = [], []
     for method in results.study.methods:
         known = [run for run in results.list_runs(method.label, WHOLE) if run.throughput]
+        for stage in dict.fromkeys(stage for run in known for stage in run.earlier_stages):
+            reached = [run.earlier_stages[stage] for run in known if stage in run.earlier_stages]
+            branches.append(f"{method.label}, {stage.replace('_', ' ')}: {', '.join(map(format_percent, reached))}")
         for together in sorted({run.together for run in known}):
             runs = [run for run in known if run.together == together]
             means = [np.mean([run.seconds[name] for run in runs]) for name in ("training", "answering")]
@@ -35,5 +38,7 @@ def section(results: SelectionResults) -> Section | None:
             "them while this method was trained, with its own part in brackets, and seconds are those of one training "
             "beside the others."
         )
+    if branches:
+        note += f" Accuracy on IID val of what was trained before, by seed, per cent: {'; '.join(branches)}."
     heads = ("", "questions/s", "training, s", "answering, s", "device")
     return Section("Cost", [Table("Throughput", heads, rows, note)]) if rows else None

@@ -8,6 +8,10 @@ from ..table import Table
 from .findings import MINUS_SIGN
 
 PLACES = {"selection_study": 10}
+LEAD = (
+    "Each line states the rule it is decided by; surely means by a 95% interval over scenes and seeds. Where a figure "
+    "rests on one seed, its interval is over scenes alone, and the verdict is on these trainings only."
+)
 
 
 def section(results: SelectionResults) -> Section | None:
@@ -15,5 +19,5 @@ def section(results: SelectionResults) -> Section | None:
     trial = results.world is not None and results.world.scale != "paper"
     verdict = "verdict (trial, no evidence)" if trial else "verdict"
     rows = [(f.says, f.rule, f.verdict, MINUS_SIGN.sub(MINUS, f.figures)) for f in found]
-    table = Table("The paper's findings", ("", "rule", verdict, "measured"), rows, loud="" if trial else FAILS)
-    return Section("Findings", [table], "Each line states the rule it is decided by.")
+    table = Table("The paper's findings", ("", "rule", verdict, "measured"), rows, LEAD, loud="" if trial else FAILS)
+    return Section("Findings", [table])

@@ -9,7 +9,7 @@ from ..chart.lines import RankedPlace, draw_ranked
 from ..markup import render_legend, tag
 from ..number_format import DASH
 from ..page import Section
-from ..selection_page import MARK, format_figure
+from ..selection_page import MARK, format_figure, format_seeds
 from ..table import Table
 
 PLACES = {"selection_study": 50}
@@ -19,7 +19,8 @@ def section(results: SelectionResults) -> Section | None:
     world, methods = results.world, results.study.methods
     known = {} if world is None else world.degrees
     names = sorted(SHORTCUTS, key=lambda s: (known.get(s, 1.0), SHORTCUTS.index(s)))
-    rows, places = [], []
+    rows: list[tuple[str, ...]] = [("seeds", DASH, *(format_seeds(results.list_seeds(m.label)) for m in methods))]
+    places = []
     for name in names:
         scores = [results.find_score(m.label, tail_of(name), OOD_TEST) for m in methods]
         degree = f"{known[name]:.3f}" if name in known else DASH

@@ -1,10 +1,10 @@
 """Real questions without their images: question-only models with and without debiasing, over the OOD sets."""
 
-from ...metrics.model_selection import IID, WHOLE, SelectionResults, tail_of
+from ...metrics.model_selection import IID, SelectionResults, tail_of
 from ...shortcuts.concepts import SHORTCUTS
-from ..number_format import DASH, count_noun, format_count
+from ..number_format import DASH, format_count
 from ..page import Section
-from ..selection_page import format_figure, format_gain
+from ..selection_page import format_figure, format_gain, format_seeds
 from ..table import Table
 
 PLACES = {"selection_study": 70}
@@ -19,11 +19,12 @@ def section(results: SelectionResults) -> Section | None:
     for method in study.language_methods:
         scores = [found.find_score(method.label, tail_of(s)) if found else None for s in there]
         ends = [found.find_mean(method.label), found.find_score(method.label, IID)] if found else [None, None]
-        seeds = count_noun(len(found.list_runs(method.label, WHOLE)), "seed") if found else DASH
+        seeds = format_seeds(found.list_seeds(method.label)) if found else DASH
         rows.append((method.label, seeds, *map(format_figure, [*scores, *ends])))
         if found and method.backbone:
             sets = [found.find_gain(method.label, method.backbone, name) for name in (*map(tail_of, there), IID)]
-            gains.append((f"{method.label} − {method.backbone}", *map(format_gain, sets)))
+            common = format_seeds(found.list_seeds(method.label, method.backbone))
+            gains.append((f"{method.label} − {method.backbone}", common, *map(format_gain, sets)))
     note = study.notes.get("language", "")
     if found and found.world:
         sizes = found.world.sizes
@@ -36,5 +37,6 @@ def section(results: SelectionResults) -> Section | None:
         note += f" Not measured: `shiftscope audit … --out AUDIT`, then `shiftscope study {study.suite} --audit AUDIT`."
     tables = [Table("Real questions, language side only", ("", "seeds", *there, "mean", "iid"), rows, note)]
     if gains:
-        tables.append(Table("Gain over the question-only model", ("", *there, "iid"), gains, study.notes["gain"]))
+        heads = ("", "seeds", *there, "iid")
+        tables.append(Table("Gain over the question-only model", heads, gains, study.notes["gain"]))
     return Section("Question-only models on VQA v2", tables)

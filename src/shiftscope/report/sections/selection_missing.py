@@ -14,7 +14,9 @@ def section(results: SelectionResults) -> Section | None:
     size = f"{scale} --images {images}" if images else scale
     missing: dict[tuple[str, str], list[str]] = {}
     for job in study.plan_trainings((WHOLE, PRIORS, PROPORTION), (), study.seeds):
-        if (job.method, job.seed, job.training) not in results.runs:
+        # Parts that are trained with one seed are measured by any.
+        seeds = results.list_seeds(job.method, training=job.training)
+        if job.seed not in seeds if job.training == WHOLE else not seeds:
             part = PROPORTION if job.training.startswith(PROPORTION) else job.training
             what = f"seed {job.seed}" if part == WHOLE else job.training.removeprefix(f"{PROPORTION}/")
             missing.setdefault((job.method, part), []).append(what)

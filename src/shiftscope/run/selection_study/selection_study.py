@@ -11,7 +11,7 @@ import json
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from ...executor import open_executor
 from ...folder import lock_folder
 from ...metrics.model_selection import (
     PRIORS,
+    STAGE_VAL,
     STRATEGIES,
     VAL,
     WHOLE,
@@ -60,6 +61,7 @@ from .study_data import SelectionData
 from .training_answers import ANSWERS, TrainingAnswers
 
 WEIGHTS, WORLD = "weights", "world"  # folders of a study
+RIGHT = "right"  # the share of right answers, as a trained folder names it
 PICTURES = "pictures"  # another, while several trainings run at once
 MINUTES_OVER = "the minutes are over; the same command resumes from here"
 Tell = Callable[[str], None]
@@ -292,7 +294,7 @@ class _SelectionRunner:
             seed=job.seed,
             epochs=self.spec.scale.epochs,
             part=getattr(opened, "part", None),
-            settings=method.settings,
+            settings=self.spec.study.find_settings(method, job.training),
             device=self.spec.device,
             workers=self.spec.workers,
             command=self.spec.command,
@@ -321,7 +323,7 @@ class _SelectionRunner:
         others: Sequence[dict[str, Any]] = (),
     ) -> SelectionRun:
         """The record of a finished training; `others` are the epochs of those that may have run beside it."""
-        method, last = self.spec.study.find_method(job.method), spec.stages[-1].name
+        *earlier, last = (stage.name for stage in spec.stages)
         trained = spec.trainable.folder.read(self._find_folder(job))
         rows, together = training.read_log(trained.folder, last), answers.read_company()
         right, hits = answers.read(len(rows), data.val_sets, data.sets)
@@ -339,7 +341,7 @@ class _SelectionRunner:
             hits={str(epoch + 1): pack_bits(hits[epoch]) for epoch in sorted(chosen)},
             planes=answers.planes,
             weights=str(trained.about[last]["blake2b"]),
-            recipe=dict(trained.about[last]["recipe"]) | dict(method.settings),
+            recipe=dict(trained.about[last]["recipe"]) | _read_validation(trained.about, earlier) | dict(spec.settings),
             seconds={"training": round(float(trained.about["seconds"]["all"]) - answers.seconds, 2)}
             | {"answering": round(answers.seconds, 2)},
             throughput=max(row["examples_per_second"] for row in rows),
@@ -354,6 +356,12 @@ class _SelectionRunner:
 
 def _name_job(job: SelectionTraining) -> str:
     return f"{job.method}, {job.training}, seed {job.seed}"
+
+
+def _read_validation(about: Mapping[str, Any], stages: Sequence[str]) -> dict[str, float]:
+    """How good the parts are that were trained before, such as a branch: accuracies of those that answer."""
+    known = {stage: about[stage]["val"].get(RIGHT) for stage in stages}
+    return {f"{stage}{STAGE_VAL}": float(share) for stage, share in known.items() if share is not None}
 
 
 def _gather_answered(stage: TrainStage, data: StudyData) -> dict[str, SplitData]:

@@ -23,7 +23,7 @@ class TinyStudy(SelectionStudy):
     shortcut = "question_type=exist>yes:0.8"
     methods = (StudyMethod("lstm", "lstm", (("hidden", "16"), ("words", "16"))),)
     seeds, scales, notes = (0,), {"tiny": SelectionScale("tiny", 40, (160, 112), epochs=2)}, NOTES
-    proportion_method, proportions = "lstm", (50,)
+    proportion_method, proportions, proportion_settings = "lstm", (50,), (("batch", "8"),)
 
     def build_spec(self, scale):
         return load_suite("clevr").spec(images=scale.images, size=scale.size, questions=6, shortcut=self.shortcut)
@@ -47,6 +47,18 @@ def test_a_study_measures_every_epoch_and_resumes(tmp_path):
     results = build_selection_results(study, made)
     assert results.find_score("lstm", IID).n == 36
     assert "| lstm |" in render_selection_markdown(results)
+
+
+@pytest.mark.full
+def test_small_training_sets_are_trained_with_settings_of_their_own(tmp_path):
+    study = TinyStudy()
+    spec = SelectionStudySpec(study, tmp_path, tmp_path / "cells", study.scales["tiny"], ("proportion",), device="cpu")
+    runs = [record for record in run_selection_study(spec) if isinstance(record, SelectionRun)]
+    assert runs and all(run.recipe["batch"] == "8" for run in runs)
+    assert list(run_selection_study(spec)) == []
+    models = [json.loads(path.read_text()) for path in tmp_path.glob("weights/*/model.json")]
+    stages = [part for model in models for part in model.values() if isinstance(part, dict) and "recipe" in part]
+    assert {stage["recipe"]["batch"] for stage in stages} == {8}
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +110,22 @@ def test_real_questions_are_scored_in_thirds_and_a_failure_does_not_end_the_stud
     assert 0.3 <= score.value <= 2 / 3 + 1e-9
     assert round(score.value * 60 * 3) % 2 == 0  # two thirds each
     text = render_selection_markdown(results)
-    assert "| lstm | 1 seed |" in text and "60 in the IID test" in text
+    assert "| lstm | 1 |" in text and "60 in the IID test" in text
+
+
+class BranchStudy(TinyStudy):
+    small = (("hidden", "16"), ("words", "16"), ("batch", "16"), ("lr", "0.02"))
+    language_methods = (StudyMethod("lstm+lmh_l", "lstm+lmh_l", small),)
+    language_epochs = 2
+
+
+def test_a_record_keeps_how_good_the_branch_was(audit, tmp_path):
+    study, cells = BranchStudy(), tmp_path / "cells"
+    spec = SelectionStudySpec(study, tmp_path, cells, study.build_language_scale(), (), audit=audit, device="cpu")
+    (run,) = (record for record in run_selection_study(spec) if isinstance(record, SelectionRun))
+    assert list(run.earlier_stages) == ["language_branch"] and 0 < run.earlier_stages["language_branch"] < 1
+    assert study.trains_alike(run)
+    assert list(run_selection_study(spec)) == []
 
 
 @pytest.mark.full
