@@ -1,7 +1,7 @@
 """What CLEVR_HYP's paper concludes, and what we aimed at: each a rule over the study's figures.
 
-A conclusion of the paper holds where every difference that it speaks of is surely above 0: its interval at 95%, of
-figures taken as independent, which is wide for models that answer the same questions.
+A conclusion of the paper holds where every difference that it speaks of is surely above 0, and does not where one is
+surely below: by its interval at 95%, of figures taken as independent. Else it is undecided.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..model_study import ACCURACY, ACTION, OUTCOME, Figure
-from ..study import FAILS, HOLDS, NOT_MEASURED, Finding
+from ..study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED, Finding
 from .reported import TESTS
 
 if TYPE_CHECKING:
@@ -106,8 +106,11 @@ def _compare(says: str, rule: str, found: Figures, above: Sequence[Means]) -> Fi
     if len(known) < len(found):
         return Finding(says, rule, NOT_MEASURED)
     figures = ", ".join(f"{name} {100 * share:.1f}" for name, (_, share, _) in known.items())
-    holds = all(_is_surely_above(*([known[name] for name in names] for names in pair)) for pair in above)
-    return Finding(says, rule, HOLDS if holds else FAILS, figures)
+    pairs = [([known[name] for name in high], [known[name] for name in low]) for high, low in above]
+    if all(_is_surely_above(high, low) for high, low in pairs):
+        return Finding(says, rule, HOLDS, figures)
+    fails = any(_is_surely_above(low, high) for high, low in pairs)
+    return Finding(says, rule, FAILS if fails else UNDECIDED, figures)
 
 
 def _read_ends(figure: Figure) -> Ends:
