@@ -37,8 +37,8 @@ def generate_plain(
     generator, layout = get_generator(), create_layout(len(scenes))
     for row, scene in enumerate(scenes):
         build_scene_arrays(scene).write_row(layout, row)
-    nothing = {name: 0 for name in OutcomeJob._fields}
-    jobs = [OutcomeJob(**nothing | {"after": row, "without": row}) for row in range(len(scenes))]
+    nothing = OutcomeJob._make([0] * len(OutcomeJob._fields))  # done, lacking, left open or told
+    jobs = [nothing._replace(after=row, without=row) for row in range(len(scenes))]
     seeds = [seed_of("plain", seed, split, shard, row) & SEED_BITS for row in range(len(scenes))]
     looks, told = (np.zeros((0, width), np.int64) for width in (len(ATTRIBUTES), TOLD_WIDTH))
     limits = SearchLimits(per_image, per_slot=-(-per_image // len(QUESTION_TYPES)), defined=NEVER_BEFORE)

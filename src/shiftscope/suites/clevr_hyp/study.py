@@ -49,6 +49,7 @@ ROWS = {
     "text_reader, oracle scene": ModelRow("text_reader", READER, "scene_text"),
     "lxmert": ModelRow("lxmert", LXMERT, paper="BL2"),
     "image_edit": ModelRow("image_edit", EDITOR, paper="BL3", acts=OUTCOME),
+    "image_edit, true picture": ModelRow("image_edit", EDITOR, "true_outcome"),
     "scene_edit": ModelRow("scene_edit", PLAIN, paper="BL4", acts=ACTION),
     "scene_edit, reinforced": ModelRow("scene_edit", TUNED, paper="BL4", acts=ACTION),
     "scene_edit, oracle scene": ModelRow("scene_edit", PLAIN, "scene_text"),
