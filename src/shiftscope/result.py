@@ -23,9 +23,10 @@ from .token_usage import CallUsage, TokenUse
 STATUSES = ("answered", "undefined", "unreadable", "failed")
 MISSING = "missing"  # the status of a row without a prediction
 TRUNCATED = "cut at max_tokens"  # the reason of a response that was longer than it might be
-CONDITIONS = ("as_is", "blind", "other_image", "scene_text", "program_text")
+CONDITIONS = ("as_is", "blind", "other_image", "scene_text", "program_text", "true_outcome")
 AS_IS, BLIND = CONDITIONS[:2]
-IMAGE_CONDITIONS = ("as_is", "other_image", "program_text")  # those that show a picture
+TRUE_OUTCOME = CONDITIONS[-1]  # only of questions about what an action leads to
+IMAGE_CONDITIONS = ("as_is", "other_image", "program_text", TRUE_OUTCOME)  # those that show a picture
 CONDITIONS_PART_FIELD = "conditions_part"  # of a run's spec: the questions that are asked under conditions but as_is
 MISSING_IMAGE = "missing_image"  # not chosen: run without the image, because it is missing
 PART_OPS = ("parts", "owners")

@@ -32,7 +32,10 @@ def command(
     limit: Annotated[int, typer.Option(min=0, help="Only the first so many questions; 0 for all.")] = 0,
     condition: Annotated[
         list[str] | None,
-        typer.Option(help="as_is, blind, other_image, scene_text, program_text, or all; may be repeated."),
+        typer.Option(
+            help="as_is, blind, other_image, scene_text, program_text, or all of these; or true_outcome, for data with "
+            "actions; may be repeated."
+        ),
     ] = None,
     mode: shared.Mode = "short",
     samples: Annotated[

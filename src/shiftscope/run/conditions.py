@@ -5,6 +5,8 @@ blind        no image: what the language alone gives away
 other_image  the image of another scene: whether the image is looked at
 scene_text   the scene in words instead of the image: seeing is done for the model
 program_text the program in words beside the question: parsing is done for the model
+true_outcome the image after the action, drawn from the true scene, and the question without the action: acting is
+             done for the model
 
 `missing_image` is no choice of the user: what would show a picture that is not there is asked without it, if
 that is allowed, and counted apart.
@@ -16,19 +18,22 @@ from itertools import islice
 from pathlib import Path
 
 from ..errors import UserError, unknown
+from ..lang.exec.exact import Undefined, execute
+from ..lang.program import split_action
 from ..lang.text import format_program
 from ..model import Prompt
 from ..picture import Picture
 from ..prompt import check_mode, describe_scene, format_prompt, join_action
-from ..question import Question
+from ..question import JOINED, Question
 from ..records import content_id
-from ..result import CONDITIONS, IMAGE_CONDITIONS, MISSING_IMAGE
+from ..result import CONDITIONS, IMAGE_CONDITIONS, MISSING_IMAGE, TRUE_OUTCOME
 from ..scene import Scene
 from ..store.dataset import Dataset, ImageIndex
 from ..store.image import StoredImage
 from ..store.shard import Shard, ShardFile, iterate_row_groups, read_questions
 
 CACHED_PICTURES = 64
+OUTCOME_QUESTIONS = 320  # whose pictures are drawn together, by several threads
 Ids = frozenset[str]
 
 
@@ -55,14 +60,14 @@ def drop_image(item: EvalExample, mode: str) -> EvalExample:
 
 
 def read_conditions(words: Sequence[str]) -> tuple[str, ...]:
-    """The conditions named, in the order of the list above; `all` names every one."""
+    """The conditions named, in the order of the list above; `all` names every one that needs no action."""
     named = [one for word in words for one in word.split(",") if one]
     for one in named:
         if one not in (*CONDITIONS, "all"):
             raise unknown("condition", one, (*CONDITIONS, "all"))
     if not named:
         raise UserError(f"no condition is named; known: {', '.join((*CONDITIONS, 'all'))}")
-    return tuple(c for c in CONDITIONS if c in named or "all" in named)
+    return tuple(c for c in CONDITIONS if c in named or ("all" in named and c != TRUE_OUTCOME))
 
 
 class DatasetPrompts:
@@ -116,7 +121,10 @@ class DatasetPrompts:
         every = self._only is None and limit is None and not done
         wanted = None if every else frozenset(self.ids(limit)) - done
         for shard in self._shards:
-            for question in read_questions(self._check_file(shard.questions), wanted) if shard.questions else ():
+            questions = iter(read_questions(self._check_file(shard.questions), wanted) if shard.questions else ())
+            while condition == TRUE_OUTCOME and (some := list(islice(questions, OUTCOME_QUESTIONS))):
+                yield from self._show_outcomes(some, shard)
+            for question in questions:
                 images = tuple(self._index.get(name, shard) for name in question.scenes)
                 yield self._build_example(condition, question, images, shard)
 
@@ -146,10 +154,46 @@ class DatasetPrompts:
             program_text=program,
             condition=condition,
         )
+        return self._pair_example(question, images, prompt, lacks)
+
+    def _show_outcomes(self, questions: Sequence[Question], shard: Shard) -> Iterator[EvalExample]:
+        """Questions about what an action leads to, asked of its picture in the size of the one before."""
+        from ..render import open_renderer
+
+        images = {name: self._index.get(name, shard) for question in questions for name in question.scenes}
+        outcomes: dict[tuple[str, str], Scene] = {}
+        for question in questions:
+            key = question.scenes[0], question.action
+            if key not in outcomes:
+                outcomes[key] = run_action(question, images[key[0]].scene)
+        sizes = {image.id: Picture(image.png, name=image.id).size() for image in images.values() if image.png}
+        pictures: dict[tuple[str, str], Picture] = {}
+        for size in dict.fromkeys(sizes.values()):
+            mine = [key for key in outcomes if sizes.get(key[0]) == size]
+            drawn = open_renderer().render([outcomes[key] for key in mine], ("rgb",), size)
+            for key, image in zip(mine, drawn, strict=True):
+                assert image.rgb is not None
+                pictures[key] = Picture(block=image.rgb[None], name=key[0])
+        for question in questions:
+            key = question.scenes[0], question.action
+            asked = ask_outcome(question)
+            prompt = Prompt(
+                question=asked,
+                text=format_prompt(asked, self._mode),
+                pictures=(pictures[key],) if key in pictures else (),
+                scenes=(outcomes[key],),
+                condition=TRUE_OUTCOME,
+            )
+            yield self._pair_example(question, (images[key[0]],), prompt, "" if key in pictures else key[0])
+
+    def _pair_example(
+        self, question: Question, images: tuple[StoredImage, ...], prompt: Prompt, lacks: str
+    ) -> EvalExample:
         for image in images:  # what an image shows is digested once for all questions about it
             if image.id not in self._contents:
                 self._contents[image.id] = image.scene.content_id()
         content = digest_content(question, [self._contents[image.id] for image in images])
+        own = tuple(image.scene for image in images)
         return EvalExample(question, own, prompt, f"image {lacks!r} has no picture" if lacks else "", content)
 
     def _get_picture(self, image: StoredImage) -> Picture:
@@ -173,6 +217,28 @@ class DatasetPrompts:
                 f"split {self._split!r} has too few images to show others; leave out --condition other_image"
             )
         return tuple(self._index.get(name, shard) for name in names)
+
+
+def run_action(question: Question, scene: Scene) -> Scene:
+    """The scene that a question's action leads to; a question without any is refused."""
+    action = split_action(question.program)[0] if question.program is not None else None
+    if action is None or len(question.scenes) != 1:
+        raise UserError(
+            f"question {question.id!r} tells of no action on one image with a program, whose outcome could be shown; "
+            f"leave out --condition {TRUE_OUTCOME}"
+        )
+    run = execute(action, scene)
+    if isinstance(run.answer, Undefined):
+        raise UserError(f"the action of question {question.id!r} cannot be done: {run.answer}")
+    after: Scene = run.worlds[-1].scenes[0]
+    return after
+
+
+def ask_outcome(question: Question) -> Question:
+    """The question as it is put to who sees the scene after its action, without its answer."""
+    assert question.program is not None
+    asked, notes = split_action(question.program)[1], tuple(note for note in question.notes if note[0] != JOINED)
+    return replace(question, action="", program=asked, notes=notes, answer=None, answers=(), grounding=())
 
 
 def digest_content(question: Question, images: Sequence[str]) -> str:

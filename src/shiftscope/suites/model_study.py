@@ -28,7 +28,7 @@ class ModelTraining:
     """A folder to train, in terms of those before it."""
 
     model: str
-    world: str = ""  # a suite whose images are drawn while training; nothing for the study's dataset
+    world: str = ""  # a suite, or SUITE:VARIANT, whose images are drawn while training; nothing for the study's dataset
     only: str = ""  # parts, as `train --only` calls them
     other: str = ""  # the training that other parts are taken from
     folders: tuple[tuple[str, str], ...] = ()  # settings that name folders of other trainings

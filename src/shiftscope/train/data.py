@@ -56,7 +56,7 @@ class SuiteTrainingData:
     @property
     def variant(self) -> str:
         """As reports name it."""
-        return str(getattr(self.spec, "name", self.suite))
+        return str(getattr(self.spec, "name", "") or self.suite)
 
     @property
     def schema(self) -> Schema:

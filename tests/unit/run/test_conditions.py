@@ -42,7 +42,8 @@ def test_an_unknown_mode(refuses):
 
 def test_conditions_are_read_in_their_order(refuses):
     assert read_conditions(["blind,as_is"]) == ("as_is", "blind")
-    assert read_conditions(["all"]) == CONDITIONS
+    assert read_conditions(["all"]) == CONDITIONS[:-1]
+    assert read_conditions(["true_outcome", "as_is"]) == ("as_is", "true_outcome")
     with refuses("no condition 'blnd'; did you mean 'blind'?"):
         read_conditions(["blnd"])
 

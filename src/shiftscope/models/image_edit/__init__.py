@@ -75,8 +75,8 @@ class ImageEditModel:
         words, lengths = self.module.config.words.encode_words(tokenize_texts(actions))
         tokens, long = torch.from_numpy(words).long().to(self.device), torch.from_numpy(lengths).to(self.device)
         made = images.clone()
-        told = torch.tensor([k for k, text in enumerate(actions) if text], device=self.device)
-        for some in torch.split(told, self._together):
+        told = torch.tensor([k for k, text in enumerate(actions) if text], dtype=torch.long, device=self.device)
+        for some in torch.split(told, self._together) if len(told) else ():
             made[some] = draw_edited(self.module, images[some], tokens[some], long[some])
         return made
 

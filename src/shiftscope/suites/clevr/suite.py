@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from ...errors import UserError
+from ...errors import UserError, unknown
 from ...geometry.camera import BASE_POSITION, Camera, check_size
 from ...geometry.shapes.clevr import SIZES
 from ...question import Question
 from ...questions.clevr.generator import generate_questions
 from ...questions.clevr.template import TemplateSet
 from ...questions.clevr.template_sets import builtin_templates
+from ...questions.hypothetical.plain import generate_plain
 from ...render.image import Picture, draw_grid
 from ...render.raster import render
 from ...scene import Object, Scene
@@ -34,6 +35,7 @@ from ..planted_shortcuts import (
 
 SHARES = (("train", 70), ("val", 15), ("test", 15))  # per cent of the images, as in the release
 MOST_QUESTIONS = 1000  # per image; more than its scene could ever give
+HYPOTHETICAL = "hypothetical"  # a wording of the questions, and the variant that has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,13 @@ class ClevrSpec(SuiteSpec):
     shard: int = shard_option(250)  # answers are balanced within a shard
     shortcut: str | None = shortcut_option()
     ood: str | None = ood_option()
+    wording: str | None = option(
+        None,
+        "hypothetical: the words of questions about what an action would lead to, asked of the scene as it is; "
+        "CLEVR's own by default.",
+        shown="",
+        type=str,
+    )
 
     def __post_init__(self) -> None:
         if self.images < 1 or not 0 <= self.questions <= MOST_QUESTIONS or self.shard < 1:
@@ -56,7 +65,22 @@ class ClevrSpec(SuiteSpec):
                 f"images and shard size must be at least 1, questions per image from 0 to {MOST_QUESTIONS:,}"
             )
         check_size(self.size)
+        if self.wording not in (None, HYPOTHETICAL):
+            raise unknown("wording", self.wording, (HYPOTHETICAL,))
+        if self.wording is not None and self.shortcut is not None:
+            raise UserError("shortcuts are planted in CLEVR's own questions; omit --wording or --shortcut")
         check_fields(self)
+
+    @property
+    def name(self) -> str:
+        """Of the variant."""
+        return self.wording or ""
+
+    @classmethod
+    def from_variant(cls, variant: str = "", visual: str = "", **rest: Any) -> Self:
+        if visual or variant not in ("", HYPOTHETICAL):
+            raise UserError(f"suite {cls.suite!r} has one variant; write --data {cls.suite}[:{HYPOTHETICAL}]")
+        return cls(wording=variant or None, **rest)
 
     def list_templates(self) -> tuple[TemplateSet, ...]:
         return (builtin_templates(SCHEMA),)
@@ -100,6 +124,8 @@ class ClevrSuite(Suite[ClevrSpec]):
             return ask_planted(self, spec, split, k, scenes, grounding)
         where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k, "grounding": grounding}
         start = k * spec.shard * spec.questions
+        if spec.wording == HYPOTHETICAL:
+            return generate_plain(scenes, per_image=spec.questions, seed=spec.seed, split=split, shard=k, start=start)
         return generate_questions(scenes, builtin_templates(SCHEMA), per_image=spec.questions, start=start, **where)
 
     def check(self, spec: ClevrSpec, inputs: Any = None) -> None:

@@ -1,7 +1,8 @@
 """CLEVR_HYP's study: the paper's four baselines and ours, trained on Original and run on the four test sets.
 
 All that is trained learns from Original's train split; the scene parser, and the LXMERT that looks at edited pictures,
-learn from CLEVR. Two-hop texts are for testing alone (decision 047).
+learn from CLEVR's scenes, the latter with questions about them in Original's words. Two-hop texts are for testing alone
+(decision 047).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ TRAININGS = {
     RECOMBINED: ModelTraining("scene_edit", only="questions", other=PLAIN, settings=(("questions", "recombined"),)),
     READER: ModelTraining("text_reader", only="reader", other=SCENE, epochs=READ),
     LXMERT: ModelTraining("lxmert", folders=(("backbone", SCENE),)),
-    LOOKER: ModelTraining("lxmert", "clevr", folders=(("backbone", SCENE),), epochs=LOOKED),
+    LOOKER: ModelTraining("lxmert", "clevr:hypothetical", folders=(("backbone", SCENE),), epochs=LOOKED),
     EDITOR: ModelTraining("image_edit", folders=(("answerer", LOOKER),)),
 }
 ROWS = {
@@ -49,6 +50,7 @@ ROWS = {
     "text_reader, oracle scene": ModelRow("text_reader", READER, "scene_text"),
     "lxmert": ModelRow("lxmert", LXMERT, paper="BL2"),
     "image_edit": ModelRow("image_edit", EDITOR, paper="BL3", acts=OUTCOME),
+    "image_edit, true picture": ModelRow("image_edit", EDITOR, "true_outcome"),
     "scene_edit": ModelRow("scene_edit", PLAIN, acts=ACTION),
     "scene_edit, reinforced": ModelRow("scene_edit", TUNED, paper="BL4", acts=ACTION),
     "scene_edit, oracle scene": ModelRow("scene_edit", PLAIN, "scene_text"),
