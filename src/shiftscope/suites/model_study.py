@@ -7,11 +7,12 @@ and models are the same, it is a `Study` (study.py). Both are run by `shiftscope
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import unknown
+from ..records import content_id
 from ..registry import STUDIES
 from .study import Finding
 
@@ -102,6 +103,12 @@ class ModelStudy:
             raise unknown("scale", name, self.scales)
         found = self.scales[name]
         return found if images is None or images == found.images else replace(found, name="custom", images=images)
+
+    def identify_training(self, name: str) -> str:
+        """Names how it is trained, and what it rests on; not how long, which tables tell."""
+        plan = self.trainings[name]
+        own = {key: value for key, value in asdict(plan).items() if key != "epochs"}
+        return content_id([own, [self.identify_training(needed) for needed in plan.needs]])
 
     def build_spec(self, scale: ModelScale) -> Any:
         """The spec of the dataset."""

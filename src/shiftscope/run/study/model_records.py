@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from ...records import content_id
-from ...suites.model_study import Figure, ModelScale, StudyResults
+from ...suites.model_study import Figure, ModelScale, ModelStudy, StudyResults
 from .entry_store import RecordStore
 
 FORMAT = 1
@@ -73,6 +73,7 @@ class ModelTrainingRecord(ModelRecord):
     KIND: ClassVar[str] = "model_training"
     origin: ModelOrigin
     training: str
+    plan: str  # id of how the study trained it: records of other plans are not shown
     weights: str
     parts: Mapping[str, Mapping[str, Any]]  # of each that was trained here: val, epoch, rise, seconds, examples, …
     curves: Mapping[str, list[float]]  # of each: what epochs are chosen by, epoch by epoch
@@ -120,13 +121,15 @@ class ModelRecordStore(RecordStore[ModelRecord]):
     parse: Callable[[Any], ModelRecord] = parse_model_record
 
 
-def collect_results(records: Sequence[ModelRecord], scale: ModelScale, data: str) -> StudyResults:
-    """The newest record of each row and test set, and of each training, that rest on these data.
+def collect_results(study: ModelStudy, records: Sequence[ModelRecord], scale: ModelScale, data: str) -> StudyResults:
+    """The newest record of each row and test set, and of each training as it is planned, that rest on these data.
 
     A test whose training was done again later is left out: it is of weights that no other row has.
     """
     mine = sorted((r for r in records if r.origin.data == data), key=lambda r: r.origin.made)
-    trainings = {r.training: r for r in mine if isinstance(r, ModelTrainingRecord)}
+    plans = {name: study.identify_training(name) for name in study.trainings}
+    done = [r for r in mine if isinstance(r, ModelTrainingRecord)]
+    trainings = {r.training: r for r in done if r.plan == plans.get(r.training)}
     current = {r.weights for r in trainings.values()}
     tests = [r for r in mine if isinstance(r, ModelTestRecord) and (not r.weights or r.weights in current)]
     return StudyResults({(r.row, r.split): r for r in tests}, trainings, scale)

@@ -80,9 +80,9 @@ def read_results(study: ModelStudy, cells: Path, asked: ModelScale | None = None
     """The stored figures of a scale, else of the largest that there are any of, else none of the paper's."""
     records = ModelRecordStore(cells).read_records()
     if asked is not None:
-        return collect_results(records, asked, name_data(study, asked))
+        return collect_results(study, records, asked, name_data(study, asked))
     for scale in sorted(study.scales.values(), key=lambda one: -one.images):
-        found = collect_results(records, scale, name_data(study, scale))
+        found = collect_results(study, records, scale, name_data(study, scale))
         if found.tests or found.trainings:
             return found
     largest = max(study.scales.values(), key=lambda one: one.images)
@@ -121,7 +121,7 @@ class _ModelStudyRun:
     def _make_records(self) -> Iterator[ModelRecord]:
         chosen = self.study.select_rows(self.spec.models)
         tests = self.spec.tests or tuple(self.study.tests)
-        done = collect_results(self.store.read_records(), self.spec.scale, self.data_name)
+        done = collect_results(self.study, self.store.read_records(), self.spec.scale, self.data_name)
         with self._stop_in_time():
             make(
                 self.study.suite,
@@ -204,6 +204,7 @@ class _ModelStudyRun:
         return ModelTrainingRecord(
             self._build_origin(),
             training,
+            self.study.identify_training(training),
             trained.id(),
             parts,
             _read_curves(trained.folder / LOG, stages),
