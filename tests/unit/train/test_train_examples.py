@@ -135,7 +135,8 @@ def test_what_can_not_be_trained_on_is_refused(refuses, folder, tmp_path):
         ("superclver", "superclver: no such folder, nor a suite that can be trained on; did you mean 'superclevr'?"),
         ("superclevr:head", "superclevr:head is for testing alone; train on another variant"),
         ("superclevr:lonng", "no variant 'lonng' in superclevr; did you mean 'long'?"),
-        ("clevr:hard", "suite 'clevr' has no variants; write --data clevr"),
+        ("clevr:hard", "suite 'clevr' has one variant; write --data clevr[:hypothetical]"),
+        ("clevr_hyp:hard", "suite 'clevr_hyp' has no variants; write --data clevr_hyp"),
         (str(tmp_path / "none"), "no dataset there"),
     ]:  # fmt: skip
         with refuses(sentence):
