@@ -12,7 +12,6 @@ from ...question import Question
 from ...questions.clevr.generator import generate_questions
 from ...questions.clevr.template import TemplateSet
 from ...questions.clevr.template_sets import builtin_templates
-from ...questions.hypothetical.plain import generate_plain
 from ...render.image import Picture, draw_grid
 from ...render.raster import render
 from ...scene import Object, Scene
@@ -125,6 +124,8 @@ class ClevrSuite(Suite[ClevrSpec]):
         where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k, "grounding": grounding}
         start = k * spec.shard * spec.questions
         if spec.wording == HYPOTHETICAL:
+            from ...questions.hypothetical.plain import generate_plain
+
             return generate_plain(scenes, per_image=spec.questions, seed=spec.seed, split=split, shard=k, start=start)
         return generate_questions(scenes, builtin_templates(SCHEMA), per_image=spec.questions, start=start, **where)
 
