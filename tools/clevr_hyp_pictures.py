@@ -13,13 +13,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from shiftscope.lang.exec.exact import execute
-from shiftscope.lang.program import split_action
 from shiftscope.model import ModelOptions, ModelSetting
 from shiftscope.models import image_edit
 from shiftscope.picture import Picture
 from shiftscope.question import Question
 from shiftscope.render.raster import render
+from shiftscope.run.conditions import run_action
 from shiftscope.scene import Scene
 from shiftscope.store.dataset import Dataset, find_schema
 
@@ -43,10 +42,7 @@ def choose_examples(data: Dataset) -> list[Example]:
     chosen = []
     for kind in sorted(found):
         for name, question in found[kind].items():
-            assert question.program is not None
-            action = split_action(question.program)[0]
-            assert action is not None
-            after = execute(action, images[name].scene).worlds[-1].scenes[0]
+            after = run_action(question, images[name].scene)
             chosen.append((question, Picture(images[name].png, name=name), after))
     return chosen
 
