@@ -56,6 +56,8 @@ class ModelTestRecord(ModelRecord):
     KIND: ClassVar[str] = "model_test"
     origin: ModelOrigin
     row: str
+    model: str  # and the condition it was run under, as the row had them
+    condition: str
     split: str
     weights: str  # id of the trained folder; nothing for a model that is not trained
     figures: Figures
@@ -124,12 +126,17 @@ class ModelRecordStore(RecordStore[ModelRecord]):
 def collect_results(study: ModelStudy, records: Sequence[ModelRecord], scale: ModelScale, data: str) -> StudyResults:
     """The newest record of each row and test set, and of each training as it is planned, that rest on these data.
 
-    A test whose training was done again later is left out: it is of weights that no other row has.
+    A test is left out whose row has another model or condition today, or whose training was done again later.
     """
     mine = sorted((r for r in records if r.origin.data == data), key=lambda r: r.origin.made)
     plans = {name: study.identify_training(name) for name in study.trainings}
     done = [r for r in mine if isinstance(r, ModelTrainingRecord)]
     trainings = {r.training: r for r in done if r.plan == plans.get(r.training)}
-    current = {r.weights for r in trainings.values()}
-    tests = [r for r in mine if isinstance(r, ModelTestRecord) and (not r.weights or r.weights in current)]
-    return StudyResults({(r.row, r.split): r for r in tests}, trainings, scale)
+    weights = {name: trained.weights for name, trained in trainings.items()}
+    current = {
+        name: (row.model, row.condition, weights.get(row.training) if row.training else "")
+        for name, row in study.rows.items()
+    }
+    tests = (r for r in mine if isinstance(r, ModelTestRecord))
+    asked = {(r.row, r.split): r for r in tests if (r.model, r.condition, r.weights) == current.get(r.row)}
+    return StudyResults(asked, trainings, scale)

@@ -233,7 +233,7 @@ class _ModelStudyRun:
         seconds = round(time.monotonic() - began, 1)
         figures = measure_run(log, self.study.by)
         figures |= self.study.measure_more(Dataset.open(self.spec.out / DATA), split, folder)
-        return ModelTestRecord(self._build_origin(), name, split, weights, figures, seconds)
+        return ModelTestRecord(self._build_origin(), name, row.model, row.condition, split, weights, figures, seconds)
 
     @contextmanager
     def _stop_in_time(self) -> Iterator[None]:

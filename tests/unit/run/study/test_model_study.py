@@ -23,7 +23,8 @@ ORIGIN = ModelOrigin("clevr_hyp", "paper", DATA, "a GPU", "0", "2026-01-01T00:00
 
 def test_of(row, split="test", share=0.5, weights="w", made="2026-01-01", **figures):
     found = {"accuracy": {"": (share, share - 0.01, share + 0.01, 400)}} | figures
-    return ModelTestRecord(replace(ORIGIN, made=made), row, split, weights, found, 1.5)
+    asked = STUDY.rows[row]
+    return ModelTestRecord(replace(ORIGIN, made=made), row, asked.model, asked.condition, split, weights, found, 1.5)
 
 
 test_of.__test__ = False
@@ -70,6 +71,16 @@ def test_only_figures_of_the_same_data_and_weights_are_shown():
     assert collect_results(STUDY, [*records, *newer], PAPER, DATA).share("scene_edit", "test") == 0.7
     untrained = collect_results(STUDY, [test_of("random (by type)", weights="")], PAPER, DATA)
     assert untrained.share("random (by type)", "test") == 0.5
+
+
+def test_figures_of_a_row_that_was_asked_otherwise_are_not_shown():
+    """Such as of a row that kept its name and got another condition, or of another row's weights."""
+    row = "text_reader, oracle scene"
+    records = [training_of("text_reader"), training_of("lxmert", "others"), test_of(row)]
+    assert collect_results(STUDY, records, PAPER, DATA).share(row, "test") == 0.5
+    for changed in ({"condition": "as_is"}, {"model": "lxmert"}, {"weights": "others"}):
+        found = collect_results(STUDY, [*records[:2], replace(records[2], **changed)], PAPER, DATA)
+        assert not found.tests, changed
 
 
 def test_figures_of_a_training_that_is_planned_otherwise_today_are_not_shown():
@@ -130,7 +141,7 @@ def test_what_is_reported_by_kind_of_action_stands_beside_actions_and_by_type_of
 
 def test_findings_are_decided_by_figures_alone():
     def verdicts(*records):
-        results = collect_results(STUDY, [training_of("scene_edit"), *records], PAPER, DATA)
+        results = collect_results(STUDY, [*map(training_of, STUDY.trainings), *records], PAPER, DATA)
         return {f.says: f.verdict for _, findings in STUDY.check_findings(results) for f in findings}
 
     target = "scene_edit on Original: at least 95.0%"
@@ -184,7 +195,7 @@ def test_the_page_says_where_models_ran(tmp_path):
     store = ModelRecordStore(tmp_path)
     other = replace(ORIGIN, device="another")
     store.add(test_of("random (by type)", weights=""))
-    store.add(replace(test_of("lxmert", weights=""), origin=other))
+    store.add(replace(test_of("question_only", weights=""), origin=other))
     page = render_model_study(STUDY, read_results(STUDY, tmp_path), "cells")
     assert "Trainings have seed 0. Results by device: a GPU: 1, another: 1." in page
     empty = tmp_path / "empty"
