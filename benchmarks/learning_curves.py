@@ -1,7 +1,7 @@
 """Learning curves of trainings as SVG: a panel per training, validation accuracy and training loss by epoch.
 
-`python -m benchmarks.learning_curves "film=build/end_to_end/film/training.jsonl" --out docs/results/curves.svg`. Instead
-of a training's log it also takes the record that a study keeps of it (`.json`), which has no losses.
+`python -m benchmarks.learning_curves "film=build/end_to_end/film/training.jsonl" --out docs/results/curves.svg`.
+Instead of a training's log it also takes the record that a study keeps of it (`.json`), which has no losses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Pretrained: an answerer whose layers may begin as those of a model of transformers, by `--set pretrained=NAME`."""
+"""Pretrained: an answerer whose layers may begin as those of a model of transformers, by `--set pretrained=NAME`.
+
+Those that are trained from nothing begin as `--set start=` says.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
-from ...errors import UserError
+from ...errors import UserError, unknown
 from ...schema import Schema
 from ...trained_folder import LONGEST_ERROR
 from .questions import FIRST_WORD, AnswererConfig
 from .training import AnswerStage
 
-PRETRAINED = "pretrained"
+PRETRAINED, START = "pretrained", "start"
+BERT, GLOROT = "bert", "glorot"  # as transformers draws them, and as initial_weights does
 WORDS, PLACES = "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight"
 
 
@@ -20,6 +24,7 @@ class PretrainedStage(AnswerStage):
     """A stage whose network has a `body` of transformers; a model's own says which, and what its sizes are."""
 
     pretrained = ""  # a folder or name of such a model, to begin from
+    start = BERT  # how its layers begin without one
     architecture: str  # as transformers calls it, and as its paper does
     title: str
     sizes_of: Mapping[str, str] = MappingProxyType({})  # setting → field of the config of transformers
@@ -27,10 +32,16 @@ class PretrainedStage(AnswerStage):
     first_place = (0, 0)  # the first position of a text, theirs and ours; theirs is counted from its padding token
 
     def list_settings(self) -> list[str]:
-        return [*super().list_settings(), PRETRAINED]
+        return [*super().list_settings(), PRETRAINED, START]
 
     def configure(self, settings: Mapping[str, str]) -> Self:
-        made = super().configure({k: v for k, v in settings.items() if k != PRETRAINED})
+        made = super().configure({k: v for k, v in settings.items() if k not in (PRETRAINED, START)})
+        if PRETRAINED in settings and START in settings:
+            raise UserError(f"{PRETRAINED}={settings[PRETRAINED]} says how it begins; leave {START} out")
+        if START in settings:
+            if settings[START] not in (BERT, GLOROT):
+                raise unknown(START, settings[START], (BERT, GLOROT))
+            made.start = settings[START]
         if PRETRAINED in settings:
             made.pretrained = settings[PRETRAINED]
             config = self._load_config(made.pretrained)
@@ -38,11 +49,19 @@ class PretrainedStage(AnswerStage):
         return made
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        return super().describe(schema) | ({PRETRAINED: self.pretrained} if self.pretrained else {})
+        begins = {PRETRAINED: self.pretrained} if self.pretrained else {START: self.start} if self.start != BERT else {}
+        return super().describe(schema) | begins
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
         if self.pretrained:
             self._copy_body(module.body, config)
+        elif self.start == GLOROT:
+            self.draw_body(module.body)
+
+    def draw_body(self, body: Any) -> None:
+        from .initial_weights import draw_weights
+
+        body.apply(draw_weights)
 
     def _load_config(self, name: str) -> Any:
         from transformers import AutoConfig

@@ -54,6 +54,12 @@ class LxmertStage(PretrainedStage):
             module.features.load_state_dict(load_scene_parser(config.features, self.backbone).state_dict())
         super().load_pretrained(module, config)
 
+    def draw_body(self, body: Any) -> None:
+        from ..end_to_end.initial_weights import centre_places
+
+        super().draw_body(body)
+        centre_places(body.encoder.visn_fc.box_fc)
+
     def make_questions(self, data: SplitData, config: AnswererConfig, device: str) -> AnswerExamples:
         from ..end_to_end.image_features import load_scene_parser
         from ..region_vqa.network import find_region_table

@@ -1,0 +1,51 @@
+"""How transformers that are trained from nothing begin, and what that lets them tell apart."""
+
+import pytest
+
+from lazy import lazy
+from shiftscope.models.end_to_end.questions import AnswererConfig
+from shiftscope.models.lxmert.training import LxmertStage
+from shiftscope.models.text_reader.training import ReaderStage
+
+torch = lazy("torch")
+
+LXMERT = {"width": 384, "heads": 6, "inside": 512, "text_layers": 1, "image_layers": 1, "layers": 1, "visual": 16}
+READER = {"width": 384, "layers": 1, "heads": 6, "inside": 512}
+
+
+def begin(stage, sizes, start):
+    made = stage.configure({name: str(size) for name, size in sizes.items()} | {"start": start})
+    config = AnswererConfig(("red", "blue"), ("yes", "no"), (480, 320), {}, dict(made.sizes))
+    torch.manual_seed(0)
+    network = made.build_network(config).eval().requires_grad_(False)
+    made.load_pretrained(network, config)
+    return network
+
+
+@pytest.mark.parametrize(("stage", "sizes"), [(LxmertStage(), LXMERT), (ReaderStage(), READER)])
+def test_maps_keep_the_size_of_what_they_are_given(stage, sizes):
+    given, spread = torch.randn(256, 384), {}
+    for start in ("bert", "glorot"):
+        maps = [m for m in begin(stage, sizes, start).body.modules() if isinstance(m, torch.nn.Linear)]
+        spread[start] = [float(m(given).std()) for m in maps if m.weight.shape == (384, 384)]
+    assert spread["bert"] and max(spread["bert"]) < 0.5
+    assert all(0.9 < one < 1.1 for one in spread["glorot"])
+
+
+def test_an_lxmert_tells_from_the_start_where_regions_are():
+    corners = torch.tensor([[0.1, 0.4, 0.2, 0.5], [0.7, 0.4, 0.8, 0.5]])  # far to the left and to the right
+    alike = {}
+    for start in ("bert", "glorot"):
+        seen = begin(LxmertStage(), LXMERT, start).body.encoder.visn_fc
+        left, right = seen.box_layer_norm(seen.box_fc(corners))
+        alike[start] = float(torch.cosine_similarity(left, right, dim=0))
+    assert alike["glorot"] < 0 < 0.4 < alike["bert"]
+
+
+def test_a_start_is_told_and_a_wrong_one_refused(refuses):
+    stage = ReaderStage()
+    assert stage.configure({"start": "bert"}).start == stage.start == "bert"
+    with refuses("no start 'kaiming'"):
+        stage.configure({"start": "kaiming"})
+    with refuses("pretrained=roberta-base says how it begins; leave start out"):
+        stage.configure({"start": "glorot", "pretrained": "roberta-base"})
