@@ -25,10 +25,11 @@ from shiftscope.suites.gendiff.findings import ALTERED, KEPT, check_findings
 from shiftscope.suites.gendiff.reported import CONTRAST_ROWS, REPORTED, SHOT_ROWS
 from shiftscope.suites.gendiff.study import CONTRAST, MODELS, SEGMENTS, STUDY, name_row
 from shiftscope.suites.gendiff.tables import SEGMENT_KINDS, list_tables, measure_drop, measure_shots
-from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED
+from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED
 from shiftscope.train.train import find_trainable
 
-COUNT = 60
+SIXTIETH = 20  # questions: enough that a model that loses none surely loses next to none
+COUNT = 60 * SIXTIETH
 VISUALBERT, T5 = HeldOutTraining("visualbert"), HeldOutTraining("t5")
 
 
@@ -50,7 +51,8 @@ def make_test(test_set="", marks=()):
 
 
 def make_entry(training, test_set="", **right):
-    bits = {name: pack_bits(np.arange(COUNT) < count) for name, count in right.items()}
+    """Sixtieths of the questions that are right."""
+    bits = {name: pack_bits(np.arange(COUNT) < SIXTIETH * count) for name, count in right.items()}
     return HeldOutEntry("gendiff", "small", f"d{test_set}", training, 5, bits, test_set=test_set)
 
 
@@ -153,7 +155,7 @@ def test_draws_are_averaged_with_their_deviation():
     assert measure_shots(make_matrix(*entries), "t5", row, 5) == (None, 0)
 
 
-@pytest.mark.parametrize(("combined", "verdict"), [(15, HOLDS), (45, FAILS)])
+@pytest.mark.parametrize(("combined", "verdict"), [(15, HOLDS), (45, UNDECIDED), (50, FAILS)])
 def test_a_finding_is_decided_by_its_rule(combined, verdict):
     entries = [
         make_entry(HeldOutTraining(model), SEGMENTS, **{ORIGINAL: 45, VARIANT: combined})
@@ -172,7 +174,7 @@ def test_entries_of_other_questions_are_left_out():
     assert matrix.left_out == 1 and T5 not in matrix.find_test_set(CONTRAST).entries
 
 
-@pytest.mark.parametrize(("at_home", "verdict"), [(45, HOLDS), (15, FAILS)])
+@pytest.mark.parametrize(("at_home", "verdict"), [(45, HOLDS), (15, UNDECIDED)])
 def test_a_model_that_learned_nothing_is_not_called_robust(at_home, verdict):
     entries = []
     for model in ("bart", "gpt2", "t5"):
