@@ -86,6 +86,41 @@ def test_seeds_are_averaged():
     assert matrix.list_seeds(IID) == [0, 1] and matrix.measure_accuracy(IID).value == pytest.approx(0.5)
 
 
+def draw_seeds(training, shares, random):
+    return [
+        make_entry(
+            HeldOutTraining(training.model, training.kind, training.split, training.shots, k), random.random(COUNT) < p
+        )
+        for k, p in enumerate(shares)
+    ]
+
+
+def test_intervals_are_over_seeds_too():
+    random = np.random.default_rng(0)
+    alike, apart = draw_seeds(IID, (0.5, 0.5, 0.5), random), draw_seeds(SHOT, (0.2, 0.5, 0.8), random)
+    text, size = draw_seeds(TEXT, (0.1,), random), draw_seeds(SIZE, (0.9,), random)
+    matrix = HeldOutMatrix(make_test(), [*alike, *apart, *text, *size])
+    close, wide = (matrix.measure_accuracy(one) for one in (IID, SHOT))
+    assert close.high - close.low < 0.2 and wide.high - wide.low > 0.9  # Student's quantile of two is 4.3
+    pair = matrix.compare(SHOT, IID)
+    assert pair.high - pair.low > 0.9
+    score = matrix.measure_generalization(SHOT, TEXT, SIZE, split="has_quant")
+    single = HeldOutMatrix(make_test(), [*draw_seeds(SHOT, (0.5,), random), *text, *size])
+    alone = single.measure_generalization(SHOT, TEXT, SIZE, split="has_quant")
+    assert score.high - score.low > 1.0 > 0.6 > alone.high - alone.low
+
+
+def test_two_wordings_to_one_training_are_paired_by_seed():
+    random = np.random.default_rng(1)
+    entries = []
+    for k, p in enumerate((0.2, 0.8)):  # seeds far apart, each losing as much
+        bits = random.random(COUNT) < p
+        both = {PLAIN: pack_bits(bits), "paraphrased": pack_bits(bits & (random.random(COUNT) < 0.95))}
+        entries.append(HeldOutEntry("covr", "small", "d", HeldOutTraining("visualbert", seed=k), 10, both))
+    pair = HeldOutMatrix(make_test(), entries).compare(IID, IID, than="paraphrased")
+    assert pair.high - pair.low < 0.4
+
+
 def test_records_are_read_as_written_and_damage_is_refused():
     for record in (make_test(), make_entry(SHOT, MARKED)):
         assert parse_held_out_record(json.loads(json.dumps(record.to_json()))) == record
