@@ -155,7 +155,8 @@ class HeldOutEntry(_StudyRecord):
     speed: float = 0.0  # training questions per second, the fastest epoch
     device: str = ""
     version: str = ""
-    recipe: str = ""
+    recipe: str = ""  # id of all that its weights depend on but data and seed
+    plan: str = ""  # id of how the study plans to train it: entries of another plan are not shown
     test_set: str = ""  # that was answered; none: the test split
 
     @property
@@ -189,6 +190,7 @@ class HeldOutMatrix:
         self.derived = dict(derived or {})
         others = sum(one.left_out for one in self.derived.values())
         self.left_out: int = others + len([e for e in entries if e.data != test.data])
+        self.planned_otherwise: int = 0  # entries that whoever gathered the records left out for that
         self._template = test.find_templates()
 
     @classmethod

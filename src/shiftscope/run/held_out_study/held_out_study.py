@@ -119,12 +119,12 @@ class _HeldOutRun:
         self.data = content_id(self.study.build_spec(self.scale, "").spec())
         self._loaded: dict[str, StudyData] = {}
         self._derived: dict[str, DerivedTestSet | None] = {}
-        settings = (*getattr(self.scale, "settings", ()), *spec.settings)
+        self.settings = (*getattr(self.scale, "settings", ()), *spec.settings)
         self.trainer = StudyTrainer(
             study=self.study,
             folder=spec.out / MODELS,
             data_folder=spec.out / DATA,
-            settings=settings,
+            settings=self.settings,
             epochs=spec.epochs or self.scale.epochs,
             device=self.device,
             deadline=None if spec.minutes is None else self.began + 60 * spec.minutes,
@@ -144,7 +144,11 @@ class _HeldOutRun:
             stored = [one for one in stored if one.scale == self.scale.name]
             own = [one for one in stored if isinstance(one, HeldOutTest) and one.suite == self.spec.suite]
             described = {(one.test_set, one.data) for one in own}
-            done = {(one.training, one.test_set, one.data) for one in stored if isinstance(one, HeldOutEntry)}
+            done = {
+                (one.training, one.test_set, one.data)
+                for one in stored
+                if isinstance(one, HeldOutEntry) and self.study.is_planned(one.training, one.plan, self.settings)
+            }
             todo = list(self._list_missing(done))
             if there := len(self.spec.list_trainings()) - len(todo):
                 self.tell(f"{there} entries are there already")
@@ -270,6 +274,7 @@ class _HeldOutRun:
                     self.device_name,
                     __version__,
                     finished.recipe,
+                    self.study.identify_training(training, self.settings),
                     name,
                 )
             )

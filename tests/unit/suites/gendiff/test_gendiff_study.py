@@ -1,5 +1,7 @@
 """The study of generalization differences: what it plans, and tables and findings made of stored bits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,11 +21,11 @@ from shiftscope.metrics.held_out_matrix import (
     pack_array,
     pack_bits,
 )
-from shiftscope.report.held_out_page import list_held_out_tables
+from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
 from shiftscope.run.generalization import contrast, segment_combine
 from shiftscope.suites.gendiff.findings import ALTERED, KEPT, check_findings
 from shiftscope.suites.gendiff.reported import CONTRAST_ROWS, REPORTED, SHOT_ROWS
-from shiftscope.suites.gendiff.study import CONTRAST, MODELS, SEGMENTS, STUDY, name_row
+from shiftscope.suites.gendiff.study import CONTRAST, MODELS, SEGMENTS, SMALL, STUDY, name_row
 from shiftscope.suites.gendiff.tables import SEGMENT_KINDS, list_tables, measure_drop, measure_shots
 from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED
 from shiftscope.train.train import find_trainable
@@ -144,6 +146,31 @@ def test_figures_stand_in_their_row_and_column():
     assert find_cell(matrix, "Local", three, "t5").measured.value == pytest.approx(0.1)
     assert measure_drop(matrix, T5, CONTRAST, row) is None  # the originals are not there
     assert find_cell(matrix, "Table 3", ("verify_count", "at least → no less than"), "visualbert").measured is None
+
+
+def test_entries_of_another_plan_are_not_shown():
+    """Weights that were trained otherwise would pass for those of today's plan."""
+    entries = [make_entry(VISUALBERT, **{PLAIN: 45}), make_entry(HeldOutTraining("majority"), **{PLAIN: 15})]
+    plan = STUDY.identify_training(VISUALBERT, SMALL)
+    assert plan and plan != STUDY.identify_training(VISUALBERT) and not STUDY.identify_training(entries[1].training)
+    shown = find_matrix([make_test(), replace(entries[0], plan=plan), entries[1]], STUDY, "small")[1]
+    assert set(shown.entries) == {e.training for e in entries} and not shown.planned_otherwise
+    for other in ("", STUDY.identify_training(VISUALBERT), plan[::-1]):
+        records = [make_test(), replace(entries[0], plan=other), entries[1]]
+        matrix = find_matrix(records, STUDY, "small")[1]
+        assert set(matrix.entries) == {entries[1].training} and matrix.planned_otherwise == 1
+        assert "1 entries of trainings that are planned otherwise" in render_held_out_markdown("gendiff", records)
+    stray = replace(entries[0], training=HeldOutTraining("vilbert_text"))  # of COVR's study
+    assert set(find_matrix([make_test(), stray, entries[1]], STUDY, "small")[1].entries) == {entries[1].training}
+
+
+def test_how_long_a_training_lasts_is_no_part_of_its_plan(monkeypatch):
+    stage = find_trainable("visualbert").stages[0]
+    before = STUDY.identify_training(VISUALBERT)
+    monkeypatch.setattr(type(stage), "recipe", replace(stage.recipe, epochs=3))
+    assert STUDY.identify_training(VISUALBERT) == before
+    monkeypatch.setattr(type(stage), "recipe", replace(stage.recipe, lr=1.0))
+    assert STUDY.identify_training(VISUALBERT) != before
 
 
 def test_draws_are_averaged_with_their_deviation():
