@@ -124,8 +124,9 @@ class RegionEmbedding(nn.Module):
         self.place = nn.Linear(CORNERS, width)  # as it begins, about a fifth of what is seen
 
     def forward(self, regions: Tensor) -> Tensor:
-        looks: Tensor = self.looks(regions[..., :-CORNERS])
-        return looks + self.place(4 * regions[..., -CORNERS:] - 2)
+        looks, place = regions[..., :-CORNERS], 4 * regions[..., -CORNERS:] - 2
+        found: Tensor = self.looks(looks) + self.place(place)
+        return found
 
 
 def mask_absent(there: Tensor) -> Tensor:
