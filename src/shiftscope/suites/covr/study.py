@@ -86,6 +86,13 @@ class CovrHeldOutStudy(HeldOutStudy):
             "written by people",
             "the same test questions in our generator's freer wording, which training never shows",
         ),
+        (
+            "lexical split",
+            "a fifth of all pairs of names, which takes a sixth of the training questions away",
+            "of the same pairs as many as take a fifth of the questions away: with so few names, a fifth of the pairs "
+            "would take six in seven",
+        ),
+        ("epochs", "8", "as the recipe says or `--epochs`; the table of trainings tells which was best, of how many"),
         ("figures of splits", "of the test split", "the same; Figure 13 is of the test split too, not of development"),
     )
 
