@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ..records import JsonRecord, content_id, to_json
 from ..result import Score
-from .generalization_score import bootstrap_score, generalization_score
+from .generalization_score import generalization_score
 from .intervals import SceneClusters, none_if_nan, widen_side
 from .significance import PairedTest, add_seed_variance, run_paired_test
 
@@ -280,7 +280,10 @@ class HeldOutMatrix:
         split: str,
         wording: str = PLAIN,
     ) -> Score | None:
-        """The generalization score; None where one of the three is not measured."""
+        """The generalization score; None where one of the three is not measured.
+
+        A question is about all of its images: its interval is over these, as that of an accuracy.
+        """
         rows = self.find_rows(split)
         three = [self.find_hits(one, wording, self.list_seeds(one)) for one in (model, text_only, upper)]
         if any(hits is None for hits in three) or not len(rows):
@@ -288,12 +291,9 @@ class HeldOutMatrix:
         scores = [hits[rows] for hits in three if hits is not None]
         held, text, top = (float(one.mean()) for one in scores)
         value = generalization_score(held, text, top)
-        low = high = None
-        counts, images = self._clusters
-        cluster = images[np.cumsum(counts)[rows] - counts[rows]]  # the first image of each, as the metric has it
-        if value is not None:
-            low, high = bootstrap_score(value, scores, cluster)
-        made = Score("generalization_score", value, len(rows), low, high, scenes=len(np.unique(cluster)))
+        clusters = self._cluster(rows)
+        low, high = clusters.bound_gap_share(*scores)
+        made = Score("generalization_score", value, len(rows), low, high, scenes=clusters.count)
         if value is None:
             return made
         gap = top - text

@@ -65,8 +65,8 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
         _describe_counts(matrix),
         f"{done} trainings are measured; {len(planned)} are planned with one seed. A dash is a figure that is not "
         "measured, and the last table has the commands. Figures in brackets are *reported* by the paper, on "
-        "photographs; all others are *measured* here. Intervals are 95%, over images (docs/decisions/022), those of "
-        "generalization scores from draws of whole scenes, and over seeds where several are measured: a figure of one "
+        "photographs; all others are *measured* here. Intervals are 95%, over images (docs/decisions/022; those of "
+        "generalization scores are Fieller's), and over seeds where several are measured: a figure of one "
         "seed does not tell how much another training would differ.",
         *(table.to_markdown() for table in list_held_out_tables(study, matrix)),
     ]
