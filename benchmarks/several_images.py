@@ -61,7 +61,7 @@ def main() -> None:
     records = HeldOutStore(cells).read_records()
     if given.known is not None:
         records += HeldOutStore(given.known).read_records()
-    _, matrix = find_matrix(records, study, given.scale)
+    _, matrix = find_matrix(records, study, given.scale, spec.settings)
     for one in list_held_out_tables(study, matrix)[: None if given.all_tables else 3]:
         columns, *rows = one.list_text()
         table(one.title, columns, rows)

@@ -50,6 +50,9 @@ def test_a_study_is_made_resumed_and_shown(tmp_path, monkeypatch):
     assert about["answerer"]["data"]["part"]["name"] == "has_count_has_attr:train_zero_shot"
     assert about["answerer"]["val_counts"]["right"][1] < 45  # stopped by questions without the property
     assert not list(study_held_out(spec)), "all is there"
+    blind = replace(spec, models=("visualbert_text",), splits=("iid",), out=tmp_path / "other")
+    again = list(study_held_out(replace(blind, settings=(*spec.settings, ("dropout", "0")))))
+    assert len(again) == 1, "planned otherwise, it is trained again"
     page = render_held_out_markdown("covr", HeldOutStore(spec.cells).read_records())
     assert "a trial run of the pipeline" in page and "| has_count_has_attr | " in page
 
@@ -80,7 +83,7 @@ def test_a_study_of_generalization_tests_is_made_resumed_and_shown(tmp_path, mon
     assert {t.model for t in shots} == {"visualbert", "t5", "composing"}
     assert {entries[t, "contrast"].learned for t in shots} == {known + 1}  # added to the whole training set
     assert entries[HeldOutTraining("t5", HELD_OUT, "tpl_verify_attr"), ""].learned < known
-    _, matrix = find_matrix(records, load_held_out_study("gendiff"))
+    _, matrix = find_matrix(records, load_held_out_study("gendiff"), settings=PIXELS)
     exact = matrix.measure_accuracy(HeldOutTraining("composing"), wording=name_bits(PLAIN, EXACT))
     gt = matrix.measure_accuracy(HeldOutTraining("composing"), wording=name_bits(PLAIN, GT_EXEC))
     assert gt.value >= exact.value > 0.3  # an exact program is right on the true scenes

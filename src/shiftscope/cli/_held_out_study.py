@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,6 +54,7 @@ def command(
     from ..run.study.entry_store import merge_records
 
     suite = str(context.info_name)
+    given = tuple(_parse_setting(one) for one in settings or ())
     kept = find_records(cells, out, page, tables)
     if merge:
         print_merged(merge_records(merge, kept, HeldOutStore), kept, as_json)
@@ -69,7 +71,7 @@ def command(
             parse_names(splits),
             parse_seeds(seeds),
             known,
-            tuple(_parse_setting(one) for one in settings or ()),
+            given,
             epochs or None,
             device,
             workers or os.cpu_count() or 1,
@@ -79,7 +81,7 @@ def command(
         )
         for record in study_held_out(spec, tell=warn, bar=shard_bar):
             _print_record(record, as_json)
-    _print_tables(suite, HeldOutStore(kept).read_records(), page, as_json)
+    _print_tables(suite, HeldOutStore(kept).read_records(), given, page, as_json)
 
 
 def _parse_setting(text: str) -> tuple[str, str]:
@@ -102,13 +104,18 @@ def _print_record(record: Any, as_json: bool) -> None:
     print_line(line, as_json)
 
 
-def _print_tables(suite: str, records: list[Any], page: Path | None, as_json: bool) -> None:
+def _print_tables(
+    suite: str, records: list[Any], settings: Sequence[tuple[str, str]], page: Path | None, as_json: bool
+) -> None:
     from ..files import write_whole
     from ..report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
     from ..suites.held_out_study import load_held_out_study
 
     study = load_held_out_study(suite)
-    print_study_tables(list_held_out_tables(study, find_matrix(records, study)[1]), as_json)
+    matrix = find_matrix(records, study, settings=settings)[1]
+    if matrix is not None and matrix.planned_otherwise:
+        warn(f"{matrix.planned_otherwise} entries of trainings that are planned otherwise are left out")
+    print_study_tables(list_held_out_tables(study, matrix), as_json)
     if page is not None:
         write_whole(page, render_held_out_markdown(suite, records).encode())
         print_written([page], as_json)

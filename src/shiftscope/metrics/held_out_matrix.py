@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from ..records import JsonRecord, content_id, to_json
 from ..result import Score
-from .generalization_score import bootstrap_score, generalization_score
-from .intervals import SceneClusters, none_if_nan
-from .significance import PairedTest, run_paired_test
+from .generalization_score import generalization_score
+from .intervals import SceneClusters, none_if_nan, widen_side
+from .significance import PairedTest, add_seed_variance, run_paired_test
 
 FORMAT = 1
 Bools = npt.NDArray[np.bool_]
@@ -155,7 +155,8 @@ class HeldOutEntry(_StudyRecord):
     speed: float = 0.0  # training questions per second, the fastest epoch
     device: str = ""
     version: str = ""
-    recipe: str = ""
+    recipe: str = ""  # id of all that its weights depend on but data and seed
+    plan: str = ""  # id of how the study plans to train it: entries of another plan are not shown
     test_set: str = ""  # that was answered; none: the test split
 
     @property
@@ -189,6 +190,7 @@ class HeldOutMatrix:
         self.derived = dict(derived or {})
         others = sum(one.left_out for one in self.derived.values())
         self.left_out: int = others + len([e for e in entries if e.data != test.data])
+        self.planned_otherwise: int = 0  # entries that whoever gathered the records left out for that
         self._template = test.find_templates()
 
     @classmethod
@@ -255,13 +257,19 @@ class HeldOutMatrix:
     def measure_accuracy(
         self, training: HeldOutTraining, *, split: str = "", template: str = "", wording: str = PLAIN
     ) -> Score | None:
-        """With an interval over images; of several seeds their mean."""
+        """With an interval over images, and over seeds where there are several, whose mean it is then."""
         hits, rows = self.find_hits(training, wording, self.list_seeds(training)), self.find_rows(split, template)
         if hits is None or not len(rows):
             return None
         found = self._cluster(rows).estimate_shares(hits[rows], np.ones(len(rows)))
         low, high = none_if_nan(float(found.low[0])), none_if_nan(float(found.high[0]))
-        return Score("accuracy", float(found.value[0]), len(rows), low, high, scenes=int(found.scenes[0]))
+        made = Score("accuracy", float(found.value[0]), len(rows), low, high, scenes=int(found.scenes[0]))
+        return _add_seed_parts(made, [_vary(self.list_shares(training, wording, rows))], (0.0, 1.0))
+
+    def list_shares(self, training: HeldOutTraining, wording: str, rows: npt.NDArray[np.int64]) -> list[float]:
+        """By seed the share of these questions that is right."""
+        found = [self.find_hits(training, wording, (seed,)) for seed in self.list_seeds(training)]
+        return [float(hits[rows].mean()) for hits in found if hits is not None]
 
     def measure_generalization(
         self,
@@ -272,19 +280,29 @@ class HeldOutMatrix:
         split: str,
         wording: str = PLAIN,
     ) -> Score | None:
-        """The generalization score; None where one of the three is not measured."""
+        """The generalization score; None where one of the three is not measured.
+
+        A question is about all of its images: its interval is over these, as that of an accuracy.
+        """
         rows = self.find_rows(split)
         three = [self.find_hits(one, wording, self.list_seeds(one)) for one in (model, text_only, upper)]
         if any(hits is None for hits in three) or not len(rows):
             return None
         scores = [hits[rows] for hits in three if hits is not None]
-        value = generalization_score(*(float(one.mean()) for one in scores))
-        low = high = None
-        counts, images = self._clusters
-        cluster = images[np.cumsum(counts)[rows] - counts[rows]]  # the first image of each, as the metric has it
-        if value is not None:
-            low, high = bootstrap_score(value, scores, cluster)
-        return Score("generalization_score", value, len(rows), low, high, scenes=len(np.unique(cluster)))
+        held, text, top = (float(one.mean()) for one in scores)
+        value = generalization_score(held, text, top)
+        clusters = self._cluster(rows)
+        low, high = clusters.bound_gap_share(*scores)
+        made = Score("generalization_score", value, len(rows), low, high, scenes=clusters.count)
+        if value is None:
+            return made
+        gap = top - text
+        slopes = (1 / gap, (held - top) / gap**2, (text - held) / gap**2)  # of the score, by each of the three
+        seeds = [
+            _vary(self.list_shares(one, wording, rows), slope)
+            for one, slope in zip((model, text_only, upper), slopes, strict=True)
+        ]
+        return _add_seed_parts(made, seeds)
 
     def compare(
         self,
@@ -296,13 +314,21 @@ class HeldOutMatrix:
         wording: str = PLAIN,
         than: str = "",
     ) -> PairedTest | None:
-        """The first less the second, paired by question; `than` is the second's wording, where it is another."""
+        """The first less the second, paired by question; `than` is the second's wording, where it is another.
+
+        The interval is over images, and over seeds where there are several; two wordings to one training are paired by
+        seed too.
+        """
         rows = self.find_rows(split, template)
         worded = ((first, wording), (second, than or wording))
         pair = [self.find_hits(one, words, self.list_seeds(one)) for one, words in worded]
         if pair[0] is None or pair[1] is None or not len(rows):
             return None
-        return run_paired_test(pair[0][rows], pair[1][rows], self._cluster(rows))
+        test = run_paired_test(pair[0][rows], pair[1][rows], self._cluster(rows))
+        sides = [self.list_shares(one, words, rows) for one, words in worded]
+        if _with_seed(first, 0) == _with_seed(second, 0):
+            sides = [[a - b for a, b in zip(*sides, strict=True)]]
+        return add_seed_variance(test, sides)
 
     def _cluster(self, rows: npt.NDArray[np.int64]) -> SceneClusters:
         counts, images = self._clusters
@@ -311,6 +337,24 @@ class HeldOutMatrix:
         at = np.repeat(np.arange(len(rows)), mine)
         places = np.repeat(starts[rows] - (np.cumsum(mine) - mine), mine) + np.arange(int(mine.sum()))
         return SceneClusters(images[places], at, np.repeat(1 / np.sqrt(np.maximum(mine, 1)), mine))
+
+
+def _vary(values: Sequence[float], slope: float = 1.0) -> tuple[float, float] | None:
+    """The variance of a mean over seeds, times the square of a slope, and its degrees of freedom; None of one seed."""
+    several = len(values) > 1
+    return (slope**2 * float(np.var(values, ddof=1)) / len(values), len(values) - 1.0) if several else None
+
+
+def _add_seed_parts(
+    score: Score, parts: Sequence[tuple[float, float] | None], within: tuple[float, float] = (-np.inf, np.inf)
+) -> Score:
+    """The same, unsure for its seeds too."""
+    known = [part for part in parts if part is not None and part[0] > 0]
+    if not known or score.value is None or score.low is None or score.high is None:
+        return score
+    freedom = max((score.scenes or 2) - 1.0, 1.0)
+    below, above = (widen_side(side, known, freedom)[0] for side in (score.value - score.low, score.high - score.value))
+    return replace(score, low=max(within[0], score.value - below), high=min(within[1], score.value + above))
 
 
 def _with_seed(training: HeldOutTraining, seed: int) -> HeldOutTraining:

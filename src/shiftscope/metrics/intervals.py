@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ _Z = 1.959963984540054  # the normal quantile that leaves _TAIL above
 _PRIOR = 0.25  # between the interval of Clopper and Pearson (0), which is too long, and Jeffreys' (0.5)
 _DOUBT = 0.5  # of a scene
 _MANY = 1e6  # degrees of freedom with which Student's t is as good as normal
+_FARTHEST = 1e4  # that an end is looked for
+_HALVINGS = 20
 _MOST_ENTRIES = 4_000_000  # slices × scenes summed at once
 
 
@@ -132,6 +134,30 @@ class SceneClusters:
         ]
         return _combine_intervals([up, down], ends, (1, -1))
 
+    def bound_gap_share(self, model: Array, bottom: Array, top: Array) -> tuple[float | None, float | None]:
+        """The ends of (model − bottom) / (top − bottom), of the means of three values of each row.
+
+        Fieller's: a share is possible where model − bottom is not surely another share of top − bottom. None where
+        any is, since there may be no gap.
+        """
+        every = np.ones(len(model))
+        measured = [self._compute_influence(hits, every, None, 0, 1) for hits in (model, bottom, top)]
+        ends = []
+        for value, influence, weight in measured:
+            variance, worth = _jackknife_variance(influence, weight)
+            ends.append(_compute_ends(value, variance, worth, worth, _prior(weight), _DOUBT, 1.0))
+        low, middle, high = (float(measured[k][0][0]) for k in (1, 0, 2))
+        if high <= low:
+            return None, None
+        share = (middle - low) / (high - low)
+
+        def is_possible(given: float) -> bool:
+            found = _combine_intervals(measured, ends, (1.0, given - 1.0, -given))
+            return found.low <= 0 <= found.high
+
+        found = [_find_end(is_possible, share, side) for side in (-1.0, 1.0)]
+        return (found[0], found[1]) if None not in found else (None, None)
+
     def effective_size(self, hits: Array, among: Array) -> float:
         """How many independent answers would give an interval as wide as this share's."""
         (value,), (low,), (high,), _ = self.estimate_shares(hits, among)
@@ -204,6 +230,19 @@ def _jackknife_variance(influence: Floats, weight: Floats) -> tuple[Floats, Floa
         variance = (without**2).sum(axis=1) * (number - 1) / np.maximum(number, 1)
         worth = 1 / (weight**2).sum(axis=1)
     return variance, np.where(number > 0, worth, 0.0)
+
+
+def _find_end(is_possible: Callable[[float], bool], start: float, side: float) -> float | None:
+    """How far what is possible reaches from a possible number; None where it is too far."""
+    inside, outside = 0.0, 0.01
+    while is_possible(start + side * outside):
+        inside, outside = outside, 2 * outside
+        if outside > _FARTHEST:
+            return None
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if is_possible(start + side * middle) else (inside, middle)
+    return start + side * outside
 
 
 def _merge_equal_terms(

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from ..metrics.held_out_matrix import HeldOutMatrix, HeldOutRecord, HeldOutTraining
+from ..metrics.held_out_matrix import HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
 from ..result import Score
-from ..suites.held_out_study import FigureCell, FigureTable, HeldOutStudy, load_held_out_study
+from ..suites.held_out_study import FigureCell, FigureTable, HeldOutStudy, Settings, load_held_out_study
 from .number_format import DASH, format_percent, format_score
 from .table import Table
 
@@ -13,11 +13,23 @@ MOST_LABELS = 8  # trainings that are named beside their command
 
 
 def find_matrix(
-    records: Sequence[HeldOutRecord], study: HeldOutStudy, scale: str = ""
+    records: Sequence[HeldOutRecord], study: HeldOutStudy, scale: str = "", settings: Settings = ()
 ) -> tuple[str, HeldOutMatrix | None]:
-    """The matrix of the largest scale that there are entries of, and its name; scales are never mixed."""
+    """The matrix of the largest scale that there are entries of, and its name; scales are never mixed.
+
+    Entries of trainings that are planned otherwise, with these settings, are left out.
+    """
     for name in (scale,) if scale else reversed(study.scales):
-        if matrix := HeldOutMatrix.gather(records, name):
+        given = (*getattr(study.find_scale(name), "settings", ()), *settings)
+        planned = [
+            one
+            for one in records
+            if not isinstance(one, HeldOutEntry) or study.is_planned(one.training, one.plan, given)
+        ]
+        if matrix := HeldOutMatrix.gather(planned, name):
+            matrix.planned_otherwise = sum(one.scale == name for one in records) - sum(
+                one.scale == name for one in planned
+            )
             return name, matrix
     return scale or study.scales[-1], None
 
@@ -53,8 +65,9 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
         _describe_counts(matrix),
         f"{done} trainings are measured; {len(planned)} are planned with one seed. A dash is a figure that is not "
         "measured, and the last table has the commands. Figures in brackets are *reported* by the paper, on "
-        "photographs; all others are *measured* here. Intervals are 95%, over images (docs/decisions/022), those of "
-        "generalization scores from draws of whole scenes.",
+        "photographs; all others are *measured* here. Intervals are 95%, over images (docs/decisions/022; those of "
+        "generalization scores are Fieller's), and over seeds where several are measured: a figure of one "
+        "seed does not tell how much another training would differ.",
         *(table.to_markdown() for table in list_held_out_tables(study, matrix)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -65,6 +78,8 @@ def _describe_counts(matrix: HeldOutMatrix | None) -> str:
         return "Nothing is measured yet."
     counts = ", ".join(f"{split} {n:,}" for split, n in matrix.test.questions.items())
     other = f" {matrix.left_out} entries of other data are left out." if matrix.left_out else ""
+    hidden = matrix.planned_otherwise
+    other += f" {hidden} entries of trainings that are planned otherwise today are left out." if hidden else ""
     return f"Questions there were: {counts}.{other}"
 
 

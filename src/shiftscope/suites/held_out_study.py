@@ -13,9 +13,14 @@ from typing import Any, NamedTuple
 
 from ..errors import UserError, unknown
 from ..metrics.held_out_matrix import EASY, IID, HeldOutMatrix, HeldOutTraining
+from ..model import get_traits
+from ..records import content_id
 from ..registry import STUDIES
 from ..result import Score
+from ..trainable import ANSWERS, IMAGES, Trainable
 from .study import Finding
+
+Settings = Sequence[tuple[str, str]]  # name and value
 
 
 class FigureCell(NamedTuple):
@@ -80,6 +85,34 @@ class HeldOutStudy:
         """What a model of the tables is; usually one of the registry by the same name."""
         return StudyModel(name)
 
+    def list_settings(self, model: str, given: Settings = ()) -> Settings:
+        """The study's own, and of the given ones those that the model knows: a text-only one cuts no patches."""
+        chosen = self.find_model(model)
+        stage = _get_trainable(chosen).stages[0]
+        known = {*chosen.takes, *getattr(stage, "sizes", ())}
+        known |= {"batch", "lr"} if ANSWERS in stage.supervision else set()
+        known |= {"backbone"} if IMAGES in stage.supervision else set()
+        return tuple((dict(chosen.settings) | {n: v for n, v in given if n in known}).items())
+
+    def identify_training(self, training: HeldOutTraining, given: Settings = ()) -> str:
+        """Names how its model is trained: settings, sizes and recipe, but not how long, which tables tell.
+
+        Entries of a training that is planned otherwise today are not shown. Nothing for what is not trained here.
+        """
+        chosen = self.find_model(training.model)
+        if chosen.shipped or get_traits(chosen.model).trainable is None:
+            return ""
+        settings = self.list_settings(training.model, given)
+        trainable = _get_trainable(chosen)
+        stage = (trainable.configure(dict(settings)) if settings else trainable).stages[0]
+        recipe = {name: value for name, value in stage.recipe.to_json().items() if name != "epochs"}
+        return content_id([chosen.model, sorted(settings), dict(getattr(stage, "sizes", {})), recipe])
+
+    def is_planned(self, training: HeldOutTraining, plan: str, given: Settings = ()) -> bool:
+        """Whether an entry of that plan is of this study, and trained as it is planned today."""
+        known = training.model in (*self.baselines, *self.models)
+        return known and plan == self.identify_training(training, given)
+
     def list_test_sets(self, training: HeldOutTraining) -> tuple[str, ...]:
         """The test sets that a training is asked; the test split has no name."""
         return ("",)
@@ -128,6 +161,12 @@ class HeldOutStudy:
     def write_command(self, training: HeldOutTraining) -> str:
         """The command that measures it."""
         raise NotImplementedError
+
+
+def _get_trainable(chosen: StudyModel) -> Trainable:
+    found = get_traits(chosen.model).trainable
+    assert found is not None
+    return found
 
 
 @lru_cache(maxsize=8)

@@ -351,6 +351,8 @@ def _draw_stored(
     pixels = _allocate_pixels(most, (width, height), device, group.on_machine)
     files = [data.dataset.folder / shard.images.path for shard in data.dataset.shards(split) if shard.images]
     scenes: list[Scene] = []
+    if workers > 1 and files:  # compile in one process what all workers would else compile at once, each for itself
+        renderer.pack(list(islice(read_shard_scenes(files[0]), WARM)), (width, height))
     task = partial(_pack_scenes, renderer, (width, height))
     with closing(LocalExecutor(max(1, workers)).map(task, files, 2 * max(1, workers))) as made:
         for pieces in made:

@@ -1,6 +1,7 @@
 """A study of held-out splits: every figure is made of stored bits."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,6 +85,68 @@ def test_seeds_are_averaged():
     entries = [make_entry(IID, np.ones(COUNT, bool)), make_entry(other, np.zeros(COUNT, bool))]
     matrix = HeldOutMatrix(make_test(), entries)
     assert matrix.list_seeds(IID) == [0, 1] and matrix.measure_accuracy(IID).value == pytest.approx(0.5)
+
+
+def test_questions_that_share_any_image_go_together_in_a_score():
+    """Not only those that show the same one first."""
+    random = np.random.default_rng(3)
+    widths = []
+    for shared in (1, 10):  # questions that have their second image in common, and are answered alike
+        test = replace(
+            make_test(),
+            image_counts=pack_array(np.full(COUNT, 2, np.uint8)),
+            images=pack_array(np.stack([np.arange(COUNT), COUNT + np.arange(COUNT) // shared], 1).astype(np.uint32)),
+            marks={"has_quant": pack_bits(np.ones(COUNT, bool))},
+        )
+        group = np.arange(COUNT) // shared
+        bits = [make_entry(t, random.random(COUNT)[group] < p) for t, p in ((TEXT, 0.3), (SHOT, 0.5), (SIZE, 0.8))]
+        score = HeldOutMatrix(test, bits).measure_generalization(SHOT, TEXT, SIZE, split="has_quant")
+        widths.append(score.high - score.low)
+    assert widths[1] > 1.6 * widths[0]
+
+
+def test_a_score_without_a_sure_gap_has_no_interval():
+    """Text-only and iid-size models that are right on other halves of the questions, the second on one more."""
+    turn = np.arange(COUNT) // 2 % 2 == 0
+    right = {TEXT: turn, SHOT: np.arange(COUNT) // 4 % 2 == 0, SIZE: ~turn | (np.arange(COUNT) == 0)}
+    matrix = HeldOutMatrix(make_test(), [make_entry(training, bits) for training, bits in right.items()])
+    score = matrix.measure_generalization(SHOT, TEXT, SIZE, split="has_quant")
+    assert score.value is not None and score.low is None and score.high is None
+
+
+def draw_seeds(training, shares, random):
+    return [
+        make_entry(
+            HeldOutTraining(training.model, training.kind, training.split, training.shots, k), random.random(COUNT) < p
+        )
+        for k, p in enumerate(shares)
+    ]
+
+
+def test_intervals_are_over_seeds_too():
+    random = np.random.default_rng(0)
+    alike, apart = draw_seeds(IID, (0.5, 0.5, 0.5), random), draw_seeds(SHOT, (0.2, 0.5, 0.8), random)
+    text, size = draw_seeds(TEXT, (0.1,), random), draw_seeds(SIZE, (0.9,), random)
+    matrix = HeldOutMatrix(make_test(), [*alike, *apart, *text, *size])
+    close, wide = (matrix.measure_accuracy(one) for one in (IID, SHOT))
+    assert close.high - close.low < 0.2 and wide.high - wide.low > 0.9  # Student's quantile of two is 4.3
+    pair = matrix.compare(SHOT, IID)
+    assert pair.high - pair.low > 0.9
+    score = matrix.measure_generalization(SHOT, TEXT, SIZE, split="has_quant")
+    single = HeldOutMatrix(make_test(), [*draw_seeds(SHOT, (0.5,), random), *text, *size])
+    alone = single.measure_generalization(SHOT, TEXT, SIZE, split="has_quant")
+    assert score.high - score.low > 1.0 > 0.6 > alone.high - alone.low
+
+
+def test_two_wordings_to_one_training_are_paired_by_seed():
+    random = np.random.default_rng(1)
+    entries = []
+    for k, p in enumerate((0.2, 0.8)):  # seeds far apart, each losing as much
+        bits = random.random(COUNT) < p
+        both = {PLAIN: pack_bits(bits), "paraphrased": pack_bits(bits & (random.random(COUNT) < 0.95))}
+        entries.append(HeldOutEntry("covr", "small", "d", HeldOutTraining("visualbert", seed=k), 10, both))
+    pair = HeldOutMatrix(make_test(), entries).compare(IID, IID, than="paraphrased")
+    assert pair.high - pair.low < 0.4
 
 
 def test_records_are_read_as_written_and_damage_is_refused():

@@ -103,6 +103,39 @@ def test_neither_order_nor_missing_images_count(model):
     assert (module(replace(batch, images=others)) - scores).abs().amax(1).min() > 1e-5
 
 
+def draw_regions(*shape):
+    """Looks as large and as different as the shipped scene parser's, and corners."""
+    near = 0.7 * torch.rand(*shape, 2)
+    looks = torch.relu(1.3 * torch.randn(*shape, 3 * 9 * 9))
+    return torch.cat([looks, near, near + 0.1 + 0.2 * torch.rand(*shape, 2), torch.ones(*shape, 1)], -1)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_seen_and_where_counts_before_anything_is_learned(model):
+    """Else a training from nothing stays at what the question alone tells: the toy of docs/log.md, 2026-11-18."""
+    from shiftscope.models.several_images.network import ImageSetBatch
+
+    torch.manual_seed(0)
+    sizes = {"width": "64", "heads": "4", "inside": "128", "layers": "2", "dropout": "0", "patch": "9"}
+    stage = find_trainable(model).configure({"backbone": "scratch", **sizes}).stages[0]
+    data = collect_toy(12, images=2)
+    config = stage.fit_vocabulary(SCHEMA, data)
+    module = stage.build(config, {}).eval()
+    words = torch.randint(3, config.tokens, (64, 9))
+    seen, others = draw_regions(64, 2, 6), draw_regions(64, 2, 6)
+    moved = torch.cat([seen[..., :-5], others[..., -5:]], -1)
+
+    def score(images, words):
+        with torch.no_grad():
+            return module(ImageSetBatch(words, images, torch.ones(64, 2, dtype=torch.bool)))
+
+    base = score(seen, words)
+    by_looks, by_place = ((score(one, words) - base).std() for one in (others, moved))
+    by_words = (score(seen, words[torch.randperm(64)]) - base).std()
+    assert by_looks > 0.1 * base.std() and by_looks > 0.1 * by_words
+    assert by_place > 0.1 * by_looks
+
+
 def test_some_of_the_questions_know_only_their_own_words_and_answers():
     whole = collect_toy(9).supervision["answerer"]
     rows = np.array([k for k in range(9) if "contain" in words(whole, k)])[::-1]

@@ -1,5 +1,7 @@
 """Properties of questions that a split holds out, and the expressions they are composed in."""
 
+from itertools import combinations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -375,6 +377,17 @@ def test_a_fifth_of_the_pairs_of_names_is_drawn_and_never_learned_together():
         names = ProgramFacts(question).names
         assert fitted(question) == any(set(pair) <= names for pair in fitted.drawn)
     assert held("lexical_split_2", PAIRED) == held("lexical_split_2", PAIRED, turned=True)
+
+
+def test_pairs_that_nearly_every_question_has_leave_most_questions_to_learn_from():
+    nouns = [chr(ord("a") + k) for k in range(12)]
+    triples = [
+        asked(f"and(exist(find({x})), or(exist(find({y})), exist(find({z}))))") for x, y, z in combinations(nouns, 3)
+    ]
+    for number in (1, 2, 3):
+        fitted = DRAWN_PROPERTIES[f"lexical_split_{number}"].fit(corpus(triples), 0)
+        gone = sum(map(fitted, triples))
+        assert 0.1 * len(triples) < gone <= 0.2 * len(triples)  # a fifth of the 66 pairs is in about half of them
 
 
 def test_pairs_that_could_not_be_tested_are_not_drawn(refuses):

@@ -12,8 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ... import __version__
 from ...errors import UserError
 from ...folder import lock_folder
@@ -31,9 +29,7 @@ from ...metrics.held_out_matrix import (
 from ...model import ModelOptions, ModelSetting, build_model, get_traits
 from ...question import Question
 from ...records import content_id
-from ...shift import held_out
-from ...shift.held_out import HeldOutIds
-from ...shift.held_out.predicates import parse_expression
+from ...store.dataset import data_id
 from ...suites.held_out_study import HeldOutStudy, load_held_out_study
 from ...train.accelerator import make_accelerator, name_device
 from ...train.data import TRAIN
@@ -41,10 +37,10 @@ from ...train.loop import TrainingPaused
 from ...train.train import ProgressBar, require_torch, show_no_progress
 from ...trainable import ANSWERS, PROGRAMS
 from ...url_path import refuse_url
-from ..split import ListedQuestions, mark_questions
 from ..study.entry_store import RecordStore
 from .asking import ModelAnswers, ask_model, ask_network, mark_right
-from .study_data import SPLITS, TEST, StudyData, StudyDataLoader, Tell
+from .split_marks import SplitMarks, find_marks
+from .study_data import SPLITS, TEST, StudyData, StudyDataLoader, Tell, pause_garbage_collection
 from .study_training import FinishedTraining, StudyTrainer
 from .test_sets import DerivedTestSet, Marks, build_test_set, describe_rows, list_answers, mark_transfer
 
@@ -119,18 +115,18 @@ class _HeldOutRun:
         self.data = content_id(self.study.build_spec(self.scale, "").spec())
         self._loaded: dict[str, StudyData] = {}
         self._derived: dict[str, DerivedTestSet | None] = {}
-        settings = (*getattr(self.scale, "settings", ()), *spec.settings)
+        self.settings = (*getattr(self.scale, "settings", ()), *spec.settings)
         self.trainer = StudyTrainer(
             study=self.study,
             folder=spec.out / MODELS,
             data_folder=spec.out / DATA,
-            settings=settings,
+            settings=self.settings,
             epochs=spec.epochs or self.scale.epochs,
             device=self.device,
             deadline=None if spec.minutes is None else self.began + 60 * spec.minutes,
             command=spec.command,
             load=self.load,
-            find_marked=lambda split: self.marked[split],
+            find_marked=lambda split: self.marked.find_ids(split),
             bar=bar,
             tell=tell,
         )
@@ -144,7 +140,11 @@ class _HeldOutRun:
             stored = [one for one in stored if one.scale == self.scale.name]
             own = [one for one in stored if isinstance(one, HeldOutTest) and one.suite == self.spec.suite]
             described = {(one.test_set, one.data) for one in own}
-            done = {(one.training, one.test_set, one.data) for one in stored if isinstance(one, HeldOutEntry)}
+            done = {
+                (one.training, one.test_set, one.data)
+                for one in stored
+                if isinstance(one, HeldOutEntry) and self.study.is_planned(one.training, one.plan, self.settings)
+            }
             todo = list(self._list_missing(done))
             if there := len(self.spec.list_trainings()) - len(todo):
                 self.tell(f"{there} entries are there already")
@@ -201,14 +201,13 @@ class _HeldOutRun:
         return self.load("")
 
     @cached_property
-    def marked(self) -> dict[str, dict[str, HeldOutIds]]:
+    def marked(self) -> SplitMarks:
         """For each named split and role the questions that have its property."""
-        with self.bar("marking properties") as tell:
-            wanted = {name: parse_expression(held_out.COVR_SPLITS[name].hold_out) for name in self.study.splits}
-            roles = {role: self.main.list_questions(role) for role in SPLITS}
-            total = sum(map(len, roles.values()))
-            listed = ListedQuestions(roles)
-            return mark_questions(wanted, listed, 0, lambda done: tell(done, total, "questions"), strict=False)
+        roles = {role: self.main.list_questions(role) for role in SPLITS}
+        total, path = sum(map(len, roles.values())), self.spec.out / DATA / f"{self.spec.suite}_marks.json"
+        with self.bar("marking properties") as tell, pause_garbage_collection():
+            data = data_id(self.main.dataset)
+            return find_marks(self.study.splits, roles, data, path, lambda done: tell(done, total, "questions"))
 
     def find_test_set(self, name: str) -> DerivedTestSet | None:
         """A derived set; None, and a sentence, where there is nothing to ask."""
@@ -226,8 +225,8 @@ class _HeldOutRun:
             assert derived is not None
             return derived.describe(self.spec.suite, self.scale.name, self.data)
         questions = self.main.list_questions(TEST)
-        held = {name: set(roles[TEST].held) for name, roles in self.marked.items() if TEST in roles}
-        marks: Marks = {name: np.array([q.id in ids for q in questions], np.bool_) for name, ids in held.items()}
+        marked = self.marked.marks
+        marks: Marks = {name: roles[TEST] for name, roles in marked.items() if TEST in roles}
         for plan in self.study.test_sets:
             if plan.data and not plan.test:  # another benchmark, with which some answers are shared
                 shared = list_answers(self.load(plan.data)) & list_answers(self.main)
@@ -238,7 +237,7 @@ class _HeldOutRun:
             self.main,
             {split: len(self.main.list_questions(split)) for split in SPLITS},
             marks,
-            {name: len(roles[TRAIN].held) for name, roles in self.marked.items() if TRAIN in roles},
+            {name: int(roles[TRAIN].sum()) for name, roles in marked.items() if TRAIN in roles},
         )
 
     # --- trainings and what they answer ---------------------------------------------------------------------
@@ -270,6 +269,7 @@ class _HeldOutRun:
                     self.device_name,
                     __version__,
                     finished.recipe,
+                    self.study.identify_training(training, self.settings),
                     name,
                 )
             )

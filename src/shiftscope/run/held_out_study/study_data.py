@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,19 @@ class SceneListStage(TrainStage):
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> list[Scene]:
         return list(scenes)
+
+
+@contextmanager
+def pause_garbage_collection() -> Iterator[None]:
+    """While millions of small records are read that all stay; they are not looked through later either."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if before:
+            gc.enable()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +108,7 @@ class StudyDataLoader:
         data = DatasetTrainingData(made.dataset, ALL_IMAGES)
         found = {}
         for split in splits:
-            with self.bar(f"{split} data") as tell:
+            with self.bar(f"{split} data") as tell, pause_garbage_collection():
                 where: dict[str, Any] = {"device": self.device, "workers": self.workers}
                 stages = (self.stage, QuestionListStage(), SceneListStage())
                 found[split] = gather_split(data, split, stages, **where, tell=tell)

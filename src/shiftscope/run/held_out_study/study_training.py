@@ -26,7 +26,7 @@ from ...store.question_part import QuestionPart
 from ...suites.held_out_study import HeldOutStudy
 from ...train.data import TRAIN, VAL, DatasetTrainingData, TrainValData
 from ...train.train import LOG, ProgressBar, TrainSpec, find_trainable, train_on
-from ...trainable import ANSWERS, IMAGES, SplitData, TrainStage
+from ...trainable import ANSWERS, SplitData, TrainStage
 from ...trained_folder import TrainedFolder
 from .study_data import ALL_IMAGES, TEST, StudyData, Tell
 from .test_sets import derive_questions
@@ -71,16 +71,7 @@ class StudyTrainer:
 
     def find_stage(self, model: str) -> TrainStage:
         chosen = self.study.find_model(model)
-        return find_trainable(chosen.model).configure(dict(self._list_settings(model))).stages[0]
-
-    def _list_settings(self, model: str) -> tuple[tuple[str, str], ...]:
-        """The study's own, and of the others those that the model knows: a text-only one cuts no patches."""
-        chosen = self.study.find_model(model)
-        stage = find_trainable(chosen.model).stages[0]
-        known = {*chosen.takes, *getattr(stage, "sizes", ())}
-        known |= {"batch", "lr"} if ANSWERS in stage.supervision else set()
-        known |= {"backbone"} if IMAGES in stage.supervision else set()
-        return tuple((dict(chosen.settings) | {n: v for n, v in self.settings if n in known}).items())
+        return find_trainable(chosen.model).configure(dict(self.study.list_settings(model, self.settings))).stages[0]
 
     def train(self, training: HeldOutTraining) -> FinishedTraining:
         """A UserError where too few questions have what the training is about."""
@@ -104,7 +95,7 @@ class StudyTrainer:
             seed=training.seed,
             epochs=self.epochs,
             part=part,
-            settings=self._list_settings(training.model),
+            settings=tuple(self.study.list_settings(training.model, self.settings)),
             device=self.device,
             minutes=left,
             command=self.command,

@@ -2,9 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 
 from ...errors import UserError
@@ -66,10 +66,7 @@ class ProgramFacts:
         """The names of objects, attributes and relations that the program says, and that a query asks for."""
         found: set[str] = set()
         for n in self.nodes:
-            op = get_op(n.op)
-            words = n.params[1::2] if op.pairs else n.params
-            kinds = ("value",) * len(words) if op.pairs else op.params
-            found |= {to_snake_case(word) for word, kind in zip(words, kinds, strict=True) if kind in NAME_PARAMS}
+            found |= _list_names(n.op, n.params)
         if self.program.root.op == "query" and self.question.answer is not None:
             found.add(to_snake_case(str(self.question.answer)))
         return frozenset(found)
@@ -90,34 +87,47 @@ class ProgramFacts:
                 marks += inputs
             elif n.op == "filter":
                 base, words = chains.get(n.inputs[0], (inputs[0], []))
-                words = sorted([*words, _strip_words(n)], reverse=True)  # the noun comes first
+                words = sorted([*words, _strip_words(n.op, n.params)], reverse=True)  # the noun comes first
                 chains[len(marks)] = (base, words)
                 mark = base
                 for word in words:  # a noun by which all objects are filtered is found
                     found = mark == ALL_OBJECTS and word == f"filter/{NOUN_ATTRIBUTES[0]}"
-                    mark = _hash_node("find", ()) if found else _hash_node(word, [mark])
+                    mark = _hash_node("find", ()) if found else _hash_node(word, (mark,))
                 marks.append(mark)
             else:
-                marks.append(_hash_node(_strip_words(n), inputs))
+                marks.append(_hash_node(_strip_words(n.op, n.params), tuple(inputs)))
         return marks[-1]
 
 
-def _hash_node(op: str, inputs: Sequence[str]) -> str:
+MOST_KNOWN = 1 << 16  # nodes of programs repeat: what was found out about so many is remembered
+
+
+@lru_cache(MOST_KNOWN)
+def _list_names(op: str, params: tuple[str, ...]) -> Instances:
+    known = get_op(op)
+    words = params[1::2] if known.pairs else params
+    kinds = ("value",) * len(words) if known.pairs else known.params
+    return frozenset(to_snake_case(word) for word, kind in zip(words, kinds, strict=True) if kind in NAME_PARAMS)
+
+
+@lru_cache(MOST_KNOWN)
+def _hash_node(op: str, inputs: tuple[str, ...]) -> str:
     return blake2b(f"{op}({','.join(inputs)})".encode(), digest_size=16).hexdigest()
 
 
 ALL_OBJECTS = _hash_node("scene", ())
 
 
-def _strip_words(n: Node) -> str:
+@lru_cache(MOST_KNOWN)
+def _strip_words(op: str, params: tuple[str, ...]) -> str:
     """An op with what is no word of it: how sizes compare, which side of a relation, a noun or not."""
     kept = []
-    for word, kind in zip(n.params, get_op(n.op).params, strict=False):
+    for word, kind in zip(params, get_op(op).params, strict=False):
         if kind in ("test", "role"):
             kept.append(word)
         elif kind == "attribute" and word in NOUN_ATTRIBUTES:
             kept.append(NOUN_ATTRIBUTES[0])
-    return "/".join((n.op, *kept))
+    return "/".join((op, *kept))
 
 
 # How the relations of a program hang together: two on one thing, a chain of them, one with a modifier.

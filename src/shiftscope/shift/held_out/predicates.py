@@ -5,17 +5,20 @@ paper: HAS-QUANT-ALL, RM/V/C; and ∪ and ∩ for | and &.
 
 Some properties are drawn from the data (COVR, section 4). *program_split_N*: programs without their words; a
 fifth of them is held out. *lexical_split_N*: pairs of names (of objects, attributes, relations) of one
-program; a fifth of them is held out of those that can be tested, so that what is trained on never has both.
+program; a fifth of them is held out of those that can be tested, so that what is trained on never has both. Where few
+names make many long questions, a fifth of the pairs would be in nearly every question: then as many pairs are held
+out as take a fifth of the training questions away (the paper's take a sixth).
 What is drawn depends on the questions, the seed and N, not on the order of files or of a hash table.
 """
 
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 from ...errors import UserError, did_you_mean
 from ...question import Question
@@ -41,32 +44,40 @@ class QuestionCorpus:
         return sorted({ProgramFacts(question).anonymous_program for _, question in self.read()})
 
     @cached_property
-    def pairs(self) -> list[NamePair]:
-        """The pairs of names of one program that can be held out and tested.
+    def pairs(self) -> dict[NamePair, list[int]]:
+        """The pairs of names of one program that can be held out and tested, and the training questions with both.
 
         As in COVR's released code they occur together in the evaluation questions, and each name is learned
         without the other; how often is in proportion: there 15 and 50 times.
         """
         alone: Counter[str] = Counter()
-        learned: Counter[NamePair] = Counter()
+        learned: dict[NamePair, list[int]] = defaultdict(list)
         tested: Counter[NamePair] = Counter()
         sizes = [0, 0]
         for training, question in self.read():
             names = sorted(ProgramFacts(question).names)
             sizes[training] += 1
-            if training:
-                alone.update(names)
-            (learned if training else tested).update(combinations(names, 2))
+            if not training:
+                tested.update(combinations(names, 2))
+                continue
+            alone.update(names)
+            for pair in combinations(names, 2):
+                learned[pair].append(sizes[True])
         limits = zip((MIN_TOGETHER, MIN_APART), sizes, strict=True)
         together, apart = (max(1, round(times * size / of)) for (times, of), size in limits)  # once at least
         often = [pair for pair, times in tested.items() if times >= together]
-        found = [pair for pair in often if all(alone[name] - learned[pair] >= apart for name in pair)]
+        found = [pair for pair in often if all(alone[name] - len(learned[pair]) >= apart for name in pair)]
         if not found:
             raise UserError(
                 "no pair of names can be held out: none occurs in the evaluation questions while each "
                 "name is learned without the other; take more questions"
             )
-        return sorted(found)
+        return {pair: learned[pair] for pair in sorted(found)}
+
+    @cached_property
+    def learned(self) -> int:
+        """How many questions there are to train on."""
+        return sum(training for training, _ in self.read())
 
 
 class QuestionPredicate(ABC):
@@ -175,11 +186,24 @@ class DrawnProperty(QuestionPredicate):
         raise UserError(f"{self} is drawn from a dataset; it says nothing of a question alone")
 
     def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
-        """A fifth of the programs or pairs, at least one of them."""
-        options = corpus.programs if self.kind == PROGRAM_SPLIT else corpus.pairs
+        """A fifth of the programs or pairs, at least one of them; fewer pairs where they are in too many questions."""
+        options = corpus.programs if self.kind == PROGRAM_SPLIT else list(corpus.pairs)
         order = derive("held_out", self.kind, seed, self.number).permutation(len(options))
         many = max(1, round(HELD_OUT_SHARE * len(options)))
-        return FittedDraw(self, frozenset(options[k] for k in order[:many].tolist()))
+        drawn = [options[k] for k in order[:many].tolist()]
+        if self.kind == LEXICAL_SPLIT:
+            drawn = drawn[: max(1, self._count_pairs(corpus, drawn))]
+        return FittedDraw(self, frozenset(drawn))
+
+    @staticmethod
+    def _count_pairs(corpus: QuestionCorpus, drawn: Sequence[Any]) -> int:
+        """How many of the first pairs take at most a fifth of the training questions away."""
+        gone: set[int] = set()
+        for k, pair in enumerate(drawn):
+            gone.update(corpus.pairs[pair])
+            if len(gone) > HELD_OUT_SHARE * corpus.learned:
+                return k
+        return len(drawn)
 
     def __str__(self) -> str:
         return f"{self.kind}_{self.number}"

@@ -1,12 +1,12 @@
 """What the paper finds (Zhu et al., 2022, section 5), and whether it holds on rendered images of our world.
 
-A rule is decided where everything it needs is measured. The last findings are not the paper's but this project's aims.
+A rule is decided where everything it needs is measured, by 95% intervals (`verdicts.py`): what they leave open is
+undecided. The last findings are not the paper's but this project's aims.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from statistics import fmean
 
 from ...metrics.held_out_matrix import (
     DENIED,
@@ -23,7 +23,8 @@ from ...metrics.held_out_matrix import (
     HeldOutTraining,
 )
 from ...result import Score
-from ..study import FAILS, HOLDS, NOT_MEASURED, Finding
+from ..study import NOT_MEASURED, Finding
+from ..verdicts import Decided, Ends, average, count_between, is_above, is_below, is_within, join, name_verdict
 from .reported import SHOT_ROWS
 from .study import (
     COMPOSING,
@@ -53,8 +54,9 @@ ALTERED = tuple(row for row in SHOT_ROWS if row not in KEPT)
 UNSEEN = (("verify_count", "at least → less than"), ("verify_quant", "all → either none or only some"))
 OBJECT_ROW = name_row("one image", "another object")
 AT_HOME = ", in-domain"
-SOUND = "by models that are right on half of all test questions or more"  # else there is nothing to lose
+SOUND = "by models that are surely right on half of all test questions"  # else there is nothing to lose
 Scores = Mapping[str, Score | None]
+Figures = Mapping[str, Ends]
 
 
 def check_findings(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
@@ -88,40 +90,40 @@ def _check_segments(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
         "End-to-end models fail on segment-combine.",
         "the drop of visualbert and vilbert on both templates has an interval above 0",
         {f"{m} {k}": measure_drop(matrix, HeldOutTraining(m), SEGMENTS, k) for m in SEEN for k in SEGMENT_KINDS},
-        lambda drops: min(low for _, low in drops.values()) > 0,
+        lambda drops: _all_above(drops, 0.0),
     )
     yield _decide(
         "Neuro-symbolic models are robust on segment-combine.",
-        f"with BART, GPT-2 and T5 the drop on both templates is at most {100 * ROBUST:g} points, {SOUND}",
+        f"with BART, GPT-2 and T5 the drop on both templates is surely below {100 * ROBUST:g} points, {SOUND}",
         {
             f"{m} {k}": measure_drop(matrix, HeldOutTraining(m), SEGMENTS, k)
             for m in PAPER_PARSERS
             for k in SEGMENT_KINDS
         }
         | {f"{m}{AT_HOME}": measure(matrix, HeldOutTraining(m)) for m in PAPER_PARSERS},
-        lambda known: (
-            _is_sound(known) and max(v for name, (v, _) in known.items() if not name.endswith(AT_HOME)) <= ROBUST
+        lambda known: join(
+            _is_sound(known), _all_below({n: v for n, v in known.items() if not n.endswith(AT_HOME)}, ROBUST)
         ),
     )
     kind = SEGMENT_KINDS[1]
     yield _decide(
         "Among irrelevant images end-to-end models learned to say no.",
-        "visualbert's combined answer is no more often than the true one, by 10 points or more",
+        "visualbert's combined answer is no more often than the true one, surely by more than 10 points",
         {
             name: measure(matrix, HeldOutTraining(VISUALBERT), SEGMENTS, kind, of)
             for name, of in (("no", DENIED), ("truly no", DENIED_TRUTH))
         },
-        lambda shares: shares["no"][0] - shares["truly no"][0] >= 0.1,
+        lambda shares: is_above(shares["no"] - shares["truly no"], 0.1),
     )
     yield _decide(
         "Parsers write the right program, and are not right by chance.",
-        "Exact of BART, GPT-2 and T5 is 98.5% or more on the questions of Table 1",
+        "Exact of BART, GPT-2 and T5 is surely above 98.5% on the questions of Table 1",
         {
             f"{m} {k}": measure(matrix, HeldOutTraining(m), SEGMENTS, k, ORIGINAL, EXACT)
             for m in PAPER_PARSERS
             for k in SEGMENT_KINDS
         },
-        lambda shares: min(value for value, _ in shares.values()) >= 0.985,
+        lambda shares: _all_above(shares, 0.985),
     )
 
 
@@ -130,13 +132,13 @@ def _check_contrast(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
         "End-to-end models ground objects weakly: another object's name costs them accuracy.",
         "the drop of visualbert and vilbert has an interval above 0, on questions about one image",
         {m: measure_drop(matrix, HeldOutTraining(m, OTHER), OBJECTS, OBJECT_ROW) for m in SEEN},
-        lambda drops: min(low for _, low in drops.values()) > 0,
+        lambda drops: _all_above(drops, 0.0),
     )
     yield _decide(
         "Neuro-symbolic models are robust to another object's name.",
-        f"the drop of nsvqa is at most {100 * ROBUST:g} points, on questions about one image",
+        f"the drop of nsvqa is surely below {100 * ROBUST:g} points, on questions about one image",
         {NSVQA: measure_drop(matrix, HeldOutTraining(NSVQA, OTHER), OBJECTS, OBJECT_ROW)},
-        lambda drops: drops[NSVQA][0] <= ROBUST,
+        lambda drops: is_below(drops[NSVQA], ROBUST),
     )
     for model in (VISUALBERT, T5):
         drops = {name_row(*row): _drop(matrix, model, row) for row in SHOT_ROWS}
@@ -145,22 +147,20 @@ def _check_contrast(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
             "End-to-end models suffer more from changes of meaning than from other words for the same."
             if model == VISUALBERT
             else "Neuro-symbolic models lose alike, whether the meaning changes or not.",
-            f"mean drop of {model} over the changes of meaning above that over the others"
+            f"mean drop of {model} over the changes of meaning surely above that over the others"
             if model == VISUALBERT
-            else f"mean drops of {model} over both kinds of changes differ by at most {100 * NEAR:g} points, {SOUND}",
+            else f"mean drops of {model} over both kinds surely differ by less than {100 * NEAR:g} points, {SOUND}",
             drops,
-            _compare_kinds(lambda altered, kept: altered > kept)
-            if model == VISUALBERT
-            else _compare_kinds(lambda altered, kept: abs(altered - kept) <= NEAR),
+            _compare_kinds(is_above if model == VISUALBERT else lambda more: is_within(more, NEAR)),
         )
     yield _decide(
         "Changes whose opposites were not seen in training are overlooked.",
-        "local coherency of visualbert is 80% or more for at least → less than and all → either none or only some",
+        "local coherency of visualbert surely above 80% for at least → less than and all → either none or only some",
         {
             name_row(*row): measure(matrix, HeldOutTraining(VISUALBERT), CONTRAST, name_row(*row), SAME)
             for row in UNSEEN
         },
-        lambda shares: min(value for value, _ in shares.values()) >= 0.8,
+        lambda shares: _all_above(shares, 0.8),
     )
 
 
@@ -168,12 +168,12 @@ def _drop(matrix: HeldOutMatrix | None, model: str, row: tuple[str, str]) -> Sco
     return measure_drop(matrix, HeldOutTraining(model), CONTRAST, name_row(*row))
 
 
-def _compare_kinds(holds: Callable[[float, float], bool]) -> Callable[[Mapping[str, tuple[float, float]]], bool]:
-    """Decide by the mean drops over altered and kept meanings."""
+def _compare_kinds(holds: Callable[[Ends], Decided]) -> Callable[[Figures], Decided]:
+    """Decide by how much larger the mean drop over altered meanings is than that over kept ones."""
 
-    def decide(drops: Mapping[str, tuple[float, float]]) -> bool:
-        altered, kept = (fmean(drops[name_row(*row)][0] for row in rows) for rows in (ALTERED, KEPT))
-        return _is_sound(drops) and holds(altered, kept)
+    def decide(drops: Figures) -> Decided:
+        altered, kept = (average([drops[name_row(*row)] for row in rows]) for rows in (ALTERED, KEPT))
+        return join(_is_sound(drops), holds(altered - kept))
 
     return decide
 
@@ -186,16 +186,16 @@ def _check_shots(matrix: HeldOutMatrix | None) -> Finding:
             for shots in (0, 5):
                 scores[f"{model} {name_row(*row)}, K={shots}"] = measure_shots(matrix, model, row, shots, how)[0]
 
-    def gain(known: Mapping[str, tuple[float, float]], model: str) -> float:
+    def gain(known: Figures, model: str) -> Ends:
         names = [f"{model} {name_row(*row)}, K=" for row in SHOT_ROWS]
-        return fmean(known[f"{name}5"][0] - known[f"{name}0"][0] for name in names)
+        return average([known[f"{name}5"] - known[f"{name}0"] for name in names])
 
     return _decide(
         "Neuro-symbolic models recover quickly with few examples, end-to-end ones slowly.",
-        "the mean gain of five examples over the nine rows is larger for T5 (GTExec) than for visualbert",
+        "the mean gain of five examples over the nine rows is surely larger for T5 (GTExec) than for visualbert",
         scores,
-        lambda known: gain(known, T5) > gain(known, VISUALBERT),
-        lambda known: ", ".join(f"{model} {100 * gain(known, model):+.1f} points" for model in (VISUALBERT, T5)),
+        lambda known: is_above(gain(known, T5) - gain(known, VISUALBERT)),
+        lambda known: ", ".join(f"{model} {100 * gain(known, model).value:+.1f} points" for model in (VISUALBERT, T5)),
     )
 
 
@@ -208,11 +208,11 @@ def _check_compositional(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
     }
     yield _decide(
         "The compositional logical form makes generalization to new templates possible, where the original has none.",
-        "GTExec of T5 on each held-out template above that with the original form, which is below 5%",
+        "GTExec of T5 on each held-out template surely above that with the original form, which is below 5%",
         {f"{m} {s}": held[m, s] for m in (T5, T5_ORIGINAL) for s in templates},
-        lambda known: all(
-            known[f"{T5} {s}"][0] > known[f"{T5_ORIGINAL} {s}"][0] and known[f"{T5_ORIGINAL} {s}"][0] < 0.05
-            for s in templates
+        lambda known: join(
+            *(is_above(known[f"{T5} {s}"] - known[f"{T5_ORIGINAL} {s}"], 0.0, len(templates)) for s in templates),
+            *(is_below(known[f"{T5_ORIGINAL} {s}"], 0.05, len(templates)) for s in templates),
         ),
     )
     gen = {split: measure(matrix, HeldOutTraining(T5, HELD_OUT, split), row=split) for split in TABLE_4}
@@ -223,15 +223,19 @@ def _check_compositional(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
     }
     yield _decide(
         "Neuro-symbolic models are lower in-domain.",
-        "GenExec of T5 below visualbert's accuracy in-domain, on all six splits' questions",
+        "GenExec of T5 surely below visualbert's accuracy in-domain, on all six splits' questions",
         {f"{m} {s}": score for (m, s), score in iid.items()},
-        lambda known: all(known[f"{T5} {s}"][0] < known[f"{VISUALBERT} {s}"][0] for s in TABLE_4),
+        lambda known: join(
+            *(is_above(known[f"{VISUALBERT} {s}"] - known[f"{T5} {s}"], 0.0, len(TABLE_4)) for s in TABLE_4)
+        ),
     )
     yield _decide(
         "Neuro-symbolic models are higher on most compositional splits.",
-        "GenExec of T5 above visualbert's accuracy on more than half of the six splits",
+        "GenExec of T5 surely above visualbert's accuracy on more than half of the six splits",
         {f"{T5} {s}": gen[s] for s in TABLE_4} | {f"{VISUALBERT} {s}": held[VISUALBERT, s] for s in TABLE_4},
-        lambda known: sum(known[f"{T5} {s}"][0] > known[f"{VISUALBERT} {s}"][0] for s in TABLE_4) > len(TABLE_4) / 2,
+        lambda known: count_between(
+            [is_above(known[f"{T5} {s}"] - known[f"{VISUALBERT} {s}"]) for s in TABLE_4], len(TABLE_4) // 2 + 1
+        ),
     )
 
 
@@ -243,20 +247,20 @@ def _check_transfer(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
         for where in ("", OTHER_SPLIT)
     }
 
-    def lose(known: Mapping[str, tuple[float, float]], model: str) -> float:
-        return fmean(known[f"{model} {k} home"][0] - known[f"{model} {k} {OTHER_SPLIT}"][0] for k in ("binary", "open"))
+    def lose(known: Figures, model: str) -> Ends:
+        return average([known[f"{model} {k} home"] - known[f"{model} {k} {OTHER_SPLIT}"] for k in ("binary", "open")])
 
     yield _decide(
         "End-to-end models transfer better to another benchmark than neuro-symbolic ones.",
-        f"visualbert's accuracy falls by less than T5's GenExec, mean of binary and open questions, {SOUND}",
+        f"visualbert's accuracy surely falls by less than T5's GenExec, mean of binary and open questions, {SOUND}",
         scores | {f"{model}{AT_HOME}": measure(matrix, HeldOutTraining(model)) for model in (VISUALBERT, T5)},
-        lambda known: _is_sound(known) and lose(known, VISUALBERT) < lose(known, T5),
+        lambda known: join(_is_sound(known), is_above(lose(known, T5) - lose(known, VISUALBERT))),
     )
     yield _decide(
         "Neuro-symbolic transfer fails mainly because objects are not found in the scene as seen.",
-        "half or more of T5's programs on the other benchmark name an object that is missing",
+        "surely more than half of T5's programs on the other benchmark name an object that is missing",
         {kind: measure(matrix, HeldOutTraining(T5), OTHER_SPLIT, kind, PLAIN, MISSING) for kind in ("binary", "open")},
-        lambda shares: min(value for value, _ in shares.values()) >= 0.5,
+        lambda shares: _all_above(shares, 0.5),
     )
 
 
@@ -267,22 +271,22 @@ def _check_aims(matrix: HeldOutMatrix | None) -> Iterator[Finding]:
         "Ours: in-domain visualbert needs its images.",
         "paired interval of visualbert minus its text-only twin above 0",
         {VISUALBERT: lead},
-        lambda known: known[VISUALBERT][1] > 0,
+        lambda known: is_above(known[VISUALBERT]),
     )
     yield _decide(
         "Ours: in-domain the parsers write the right program.",
-        "Exact of T5 and of the parser that composes 90% or more",
+        "Exact of T5 and of the parser that composes surely above 90%",
         {model: measure(matrix, HeldOutTraining(model), how=EXACT) for model in (T5, COMPOSING)},
-        lambda known: min(value for value, _ in known.values()) >= 0.9,
+        lambda known: _all_above(known, 0.9),
     )
     yield _decide(
         "Ours: the parser that composes generalizes to what is held out.",
-        "GTExec 95% or more on every zero-shot split",
+        "GTExec surely above 95% on every zero-shot split",
         {
             split: measure(matrix, HeldOutTraining(COMPOSING, HELD_OUT, split), row=split, how=GT_EXEC)
             for split in ZERO_SHOT_SPLITS
         },
-        lambda known: min(value for value, _ in known.values()) >= 0.95,
+        lambda known: _all_above(known, 0.95),
     )
 
 
@@ -290,30 +294,34 @@ def _decide(
     says: str,
     rule: str,
     scores: Scores,
-    holds: Callable[[Mapping[str, tuple[float, float]]], bool],
-    tell: Callable[[Mapping[str, tuple[float, float]]], str] | None = None,
+    holds: Callable[[Figures], Decided],
+    tell: Callable[[Figures], str] | None = None,
 ) -> Finding:
-    """By values and lower ends of intervals, once all are there; until then the figures that are."""
-    known = {name: _read(score) for name, score in scores.items() if score is not None and score.value is not None}
+    """By intervals, once all figures are there; until then the figures that are."""
+    known = {name: Ends.read(score) for name, score in scores.items() if score is not None and score.value is not None}
     if len(known) < len(scores):
         said = _list_figures(known) if len(known) <= MOST_FIGURES else f"{len(known)} of {len(scores)} measured"
         return Finding(says, rule, NOT_MEASURED, said)
     said = tell(known) if tell else _list_figures(known)
-    return Finding(says, rule, HOLDS if holds(known) else FAILS, said)
+    return Finding(says, rule, name_verdict(holds(known)), said)
 
 
-def _is_sound(known: Mapping[str, tuple[float, float]]) -> bool:
-    """Whether models whose accuracy in-domain is among the figures learned anything."""
-    return all(value >= 0.5 for name, (value, _) in known.items() if name.endswith(AT_HOME))
+def _all_above(figures: Figures, bound: float) -> Decided:
+    return join(*(is_above(one, bound, len(figures)) for one in figures.values()))
+
+
+def _all_below(figures: Figures, bound: float) -> Decided:
+    return join(*(is_below(one, bound, len(figures)) for one in figures.values()))
+
+
+def _is_sound(known: Figures) -> Decided:
+    """Whether models whose accuracy in-domain is among the figures learned anything; else nothing is decided."""
+    sound = all(one.low >= 0.5 for name, one in known.items() if name.endswith(AT_HOME))
+    return True if sound else None
 
 
 MOST_FIGURES = 4  # told where some are still missing
 
 
-def _read(score: Score) -> tuple[float, float]:
-    assert score.value is not None
-    return score.value, score.value if score.low is None else score.low
-
-
-def _list_figures(known: Mapping[str, tuple[float, float]]) -> str:
-    return ", ".join(f"{name} {100 * value:.1f}" for name, (value, _) in known.items())
+def _list_figures(known: Figures) -> str:
+    return ", ".join(f"{name} {100 * one.value:.1f}" for name, one in known.items())

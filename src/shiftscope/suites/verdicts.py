@@ -1,0 +1,98 @@
+"""Verdicts by intervals: what figures at 95% settle for or against a finding, and what they leave open.
+
+A rule is true, false, or None where intervals allow both; rules join as sentences do. Figures that are compared are
+taken as independent. Where one of several comparisons settles a rule against it, its interval is at a level corrected
+for so many (Bonferroni): else one of them would settle it by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from ..result import Score
+from .study import FAILS, HOLDS, UNDECIDED
+
+Decided = bool | None  # None: open
+TAIL = 0.025
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """A figure between the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def read(cls, score: Score) -> Ends:
+        """Without an interval it may be anything; so may a score that closes no gap."""
+        value = math.nan if score.value is None else score.value
+        unknown = score.value is None
+        low = -math.inf if score.low is None or unknown else score.low
+        return cls(value, low, math.inf if score.high is None or unknown else score.high)
+
+    def __sub__(self, other: Ends) -> Ends:
+        value = self.value - other.value
+        below = math.hypot(self.value - self.low, other.high - other.value)
+        above = math.hypot(self.high - self.value, other.value - other.low)
+        return _around(value, below, above)
+
+    def widen(self, comparisons: int) -> Ends:
+        """Its interval as one of several comparisons."""
+        longer = NormalDist().inv_cdf(1 - TAIL / comparisons) / NormalDist().inv_cdf(1 - TAIL)
+        return _around(self.value, longer * (self.value - self.low), longer * (self.high - self.value))
+
+
+def _around(value: float, below: float, above: float) -> Ends:
+    """An interval that is open at an end where nothing is known of that side."""
+    low = -math.inf if math.isnan(value) or math.isnan(below) else value - below
+    return Ends(value, low, math.inf if math.isnan(value) or math.isnan(above) else value + above)
+
+
+def average(some: Sequence[Ends]) -> Ends:
+    """The mean of figures that have nothing to do with each other."""
+    n = len(some)
+    value = sum(one.value for one in some) / n
+    below = math.hypot(*(one.value - one.low for one in some)) / n
+    return _around(value, below, math.hypot(*(one.high - one.value for one in some)) / n)
+
+
+def is_above(figure: Ends, bound: float = 0.0, comparisons: int = 1) -> Decided:
+    """Whether it is above a bound, of one comparison or of several that must all hold."""
+    if figure.low > bound:
+        return True
+    return False if figure.widen(comparisons).high <= bound else None
+
+
+def is_below(figure: Ends, bound: float, comparisons: int = 1) -> Decided:
+    if figure.high < bound:
+        return True
+    return False if figure.widen(comparisons).low >= bound else None
+
+
+def is_within(figure: Ends, distance: float) -> Decided:
+    """Whether it is nearer to 0 than that."""
+    return join(is_below(figure, distance), is_above(figure, -distance))
+
+
+def join(*rules: Decided) -> Decided:
+    """Whether all hold."""
+    if any(one is False for one in rules):
+        return False
+    return None if any(one is None for one in rules) else True
+
+
+def count_between(rules: Sequence[Decided], least: float, most: float = math.inf) -> Decided:
+    """Whether so many of the rules hold, both bounds included."""
+    sure, possible = sum(one is True for one in rules), sum(one is not False for one in rules)
+    if sure >= least and possible <= most:
+        return True
+    return False if possible < least or sure > most else None
+
+
+def name_verdict(decided: Decided) -> str:
+    return UNDECIDED if decided is None else HOLDS if decided else FAILS
