@@ -145,39 +145,47 @@ def _is_alike(facets: Floats, s: int, t: int) -> bool:
 
 
 def locate_samples(
-    count: int, camera: Doubles, stage: SceneMesh, triangle: Ints, places: Floats, points: Floats
+    count: int, camera: Doubles, stage: SceneMesh, vertices: Floats, triangle: Ints, places: Floats, points: Floats
 ) -> None:
-    """World positions, and normals interpolated over the triangle: [position normal, point]."""
-    shape = (stage.vertices, stage.corners, stage.normals, stage.triangles)
+    """World positions, and normals interpolated over the triangle: [position normal, point].
+
+    `vertices` are the stage's, as `list_vertices` gives them.
+    """
+    shape = (vertices, stage.corners, stage.normals, stage.triangles)
     _locate_samples(count, camera, *shape, triangle, places, points)
+
+
+def list_vertices(stage: SceneMesh) -> Floats:
+    """[place, xyz], each place together in memory: of a triangle all three are read."""
+    return stage.vertices.astype(np.float32, order="C")
 
 
 @fast
 def _locate_samples(
-    count: int, camera: Doubles, vertices: Doubles, corners: Ints, normals: Floats, triangles: Ints, triangle: Ints,
+    count: int, camera: Doubles, vertices: Floats, corners: Ints, normals: Floats, triangles: Ints, triangle: Ints,
     places: Floats, points: Floats,
 ) -> None:  # fmt: skip
     zero, one = np.float32(0.0), np.float32(1.0)
     view = camera.astype(np.float32)
     for i in range(count):
-        depth, t = places[2, i], triangle[i]
+        depth, t = places[2, i], np.uint32(triangle[i])
         u = (places[0, i] - view[13]) / view[12] * depth
         v = (view[14] - places[1, i]) / view[12] * depth
-        a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
+        a, b, c = np.uint32(corners[t, 0]), np.uint32(corners[t, 1]), np.uint32(corners[t, 2])
         # shares of the three corners, by least squares along two edges e and f
         ee = ef = ff = de = df = zero
         for k in range(3):
             place = view[k] + u * view[3 + k] + v * view[6 + k] - depth * view[9 + k]
             points[k, i] = place
-            corner = np.float32(vertices[a, k])
-            e, f, d = np.float32(vertices[b, k]) - corner, np.float32(vertices[c, k]) - corner, place - corner
+            corner = vertices[a, k]
+            e, f, d = vertices[b, k] - corner, vertices[c, k] - corner, place - corner
             ee, ef, ff = ee + e * e, ef + e * f, ff + f * f
             de, df = de + d * e, df + d * f
         scale = one / (ee * ff - ef * ef)
         of_b = min(max((ff * de - ef * df) * scale, zero), one)
         of_c = min(max((ee * df - ef * de) * scale, zero), one)
         square = zero
-        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        a, b, c = np.uint32(triangles[t, 0]), np.uint32(triangles[t, 1]), np.uint32(triangles[t, 2])
         for k in range(3):
             normal = (one - of_b - of_c) * normals[a, k] + of_b * normals[b, k] + of_c * normals[c, k]
             points[3 + k, i] = normal
@@ -242,7 +250,7 @@ class RenderSetup:
         self.coarse[12:15] /= 2
         self.lights, self.stand_ins = pack_lamps(lamps), build_proxies(stage.bodies)
         self.looks, self.frames = surface.pack_looks(stage.bodies), surface.texture_frames(stage.bodies)
-        self.facets = facets_of(stage)
+        self.facets, self.vertices = facets_of(stage), list_vertices(stage)
 
 
 def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canvas: Canvas, out: Bytes) -> None:
@@ -251,8 +259,8 @@ def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canva
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         lighting.draw_shadow_map(stage, lamp, setting.coarse, canvas.margin, shadow_map)
     _paint_ground(setting, canvas)
-    x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
-    snap(stage.vertices, setting.view, x, y, nearness)
+    x, y, nearness = np.empty((3, stage.planes.shape[1]), np.int32)
+    snap(stage.planes, setting.view, x, y, nearness)
     width, band = canvas.size[0], len(canvas.buffer)
     for top in range(0, len(out), band):
         rows = out[top : top + band]
@@ -307,7 +315,7 @@ def _shade_samples(setting: RenderSetup, n: int, canvas: Canvas) -> tuple[Floats
     places, points, openness, weight = numbers[:3], numbers[3:9], numbers[9], numbers[10]
     light, gloss, dull, tint = numbers[11:14], numbers[14:17], numbers[17], numbers[18:21]
     brushed = numbers[21]
-    locate_samples(n, setting.view, stage, triangle, places, points)
+    locate_samples(n, setting.view, stage, setting.vertices, triangle, places, points)
     bodies = others.bodies
     _name_samples(n, triangle, stage.surface_of, stage.body_of, looks, bodies, surface_of, body_of, dull, brushed)
     ink = (looks, setting.frames, surface.MEANS)

@@ -30,7 +30,7 @@ from ..scene import Scene
 from . import LAYERS, Rendered, split_batches
 from .image import CELLS, RenderedImages
 from .lighting import lamps_of
-from .paint import FACET, Canvas, gather_samples, locate_samples, paint_image
+from .paint import FACET, Canvas, gather_samples, list_vertices, locate_samples, paint_image
 
 if TYPE_CHECKING:
     from .gpu.raster import GpuImages
@@ -149,6 +149,6 @@ def _render_geometry(
         bare = np.empty((size[1], size[0]), np.float32)
         facets = np.zeros((len(stage.triangles), FACET), np.float32)  # one sample per pixel: no edges to find
         n, _ = gather_samples(buffer, CENTRE, 0, facets, pixel, triangle, numbers[9], numbers[:3], bare, 0)
-        locate_samples(n, view, stage, triangle, numbers[:3], numbers[3:9])
+        locate_samples(n, view, stage, list_vertices(stage), triangle, numbers[:3], numbers[3:9])
         normal[index] = (0, 0, 1)  # the ground's
         normal[index].reshape(-1, 3)[pixel[:n]] = numbers[6:9, :n].T
