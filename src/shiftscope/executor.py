@@ -237,7 +237,8 @@ def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor
     over = threading.Event()
     accepting = threading.Thread(target=_accept_workers, args=(listener, over), daemon=True)
     accepting.start()
-    pool = ProcessPoolExecutor(workers, context, _start_worker, (watched, held if forked else None, shared, listener.address))
+    given = watched, held if forked else None, shared, listener.address
+    pool = ProcessPoolExecutor(workers, context, _start_worker, given)
     try:
         yield pool
     except BrokenProcessPool:

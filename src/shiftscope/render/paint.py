@@ -5,6 +5,7 @@ A pixel that sees one smooth surface is shaded at one point, a pixel at an edge 
 
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
 from . import lighting, reflect, surface
 from .image import encode_srgb, srgb_table
 from .lighting import BOUNCE, GROUND, SKY, Lamp, pack_lamps
-from .proxies import MANY, build_proxies
+from .proxies import MANY, ProxyShapes, build_proxies
 
 FACET = 7  # numbers that gathering knows of a triangle
 EDGE = 0.98  # two facets whose normals have a smaller cosine make an edge, where they are metal
@@ -51,13 +52,13 @@ def mesh_facets(mesh: Mesh) -> Floats:
     return np.concatenate([mean, np.sum(mean * mean, axis=1, keepdims=True)], axis=1)
 
 
-def facets_of(stage: SceneMesh) -> Floats:
+def facets_of(stage: SceneMesh, traits: Floats) -> Floats:
     """[triangle, mean normal(3) (not quite a unit vector), its group, its edge, whether it bends sharply
-    (only there could a highlight fall between samples), and whether it is fine]."""
+    (only there could a highlight fall between samples), and whether it is fine]. `traits` are its surfaces'."""
     out = np.empty((len(stage.triangles), FACET), np.float32)
     if len(out):
         means = np.concatenate([mesh_facets(body.mesh) for body in stage.bodies])
-        _fill_facets(means, stage.surface_of, pack_traits(stage.bodies), out)
+        _fill_facets(means, stage.surface_of, traits, out)
     return out
 
 
@@ -157,7 +158,10 @@ def locate_samples(
 
 def list_vertices(stage: SceneMesh) -> Floats:
     """[place, xyz], each place together in memory: of a triangle all three are read."""
-    return stage.vertices.astype(np.float32, order="C")
+    out = np.empty(stage.vertices.shape, np.float32)
+    for k, plane in enumerate(stage.planes):
+        out[:, k] = plane
+    return out
 
 
 @fast
@@ -240,22 +244,61 @@ class Canvas:
         self.indices = np.zeros((5, most), np.int32)  # [pixel, triangle, surface, body, mirrored; point]
 
 
-class RenderSetup:
-    """What a scene looks like before it is painted, as kernels take it."""
+class SceneLooks(NamedTuple):
+    """What a scene looks like, as kernels take it, but for its triangles."""
 
-    def __init__(self, stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[int, int]) -> None:
-        self.stage, self.view = stage, camera.pack(size)
+    view: Doubles  # as `Camera.pack` gives it
+    lights: Floats
+    stand_ins: ProxyShapes
+    windows: Longs  # [lump, left top right bottom], where the stand-ins darken the ground
+    looks: Floats
+    frames: Floats
+    traits: Floats
+
+
+def describe_scenes(
+    bodies: Sequence[Sequence[Body]],  # of each scene
+    cameras: Sequence[Camera], lamps: Sequence[tuple[Lamp, ...]], size: tuple[int, int],
+) -> list[SceneLooks]:  # fmt: skip
+    """Of several scenes at once, which takes NumPy little longer than one."""
+    every = [body for own in bodies for body in own]
+    others, looks, frames = build_proxies(every), surface.pack_looks(every), surface.texture_frames(every)
+    traits, views = pack_traits(every), [camera.pack(size) for camera in cameras]
+    ends = np.cumsum([[0, 0], *([len(own), sum(len(body.looks) for body in own)] for own in bodies)], axis=0)
+    lump_ends = np.append(0, np.cumsum(others.lump_counts))[ends[:, 0]]
+    seen_by = np.repeat(np.reshape(views, (-1, 15)), np.diff(lump_ends), axis=0)
+    windows = lighting.find_windows(seen_by, others.lumps, size)
+    found = []
+    for k, (view, shining) in enumerate(zip(views, lamps, strict=True)):
+        (body, first), (last_body, last) = ends[k : k + 2].tolist()
+        lump, last_lump = lump_ends[k : k + 2].tolist()
+        stand_ins = ProxyShapes(
+            others.bodies[body:last_body],
+            others.blocks[others.first[body] : others.first[last_body]],
+            others.first[body : last_body + 1] - others.first[body],
+            others.lumps[lump:last_lump],
+            others.lump_counts[body:last_body],
+        )
+        own = (looks[first:last], frames[body:last_body], traits[first:last])
+        found.append(SceneLooks(view, pack_lamps(shining), stand_ins, windows[lump:last_lump], *own))
+    return found
+
+
+class RenderSetup:
+    """All of a scene before it is painted."""
+
+    def __init__(self, stage: SceneMesh, own: SceneLooks) -> None:
+        self.stage, self.view, self.lights, self.stand_ins = stage, own.view, own.lights, own.stand_ins
+        self.windows, self.looks, self.frames = own.windows, own.looks, own.frames
         self.eye = self.view[:3].astype(np.float32)
         self.coarse = self.view.copy()  # the same at half the resolution
         self.coarse[12:15] /= 2
-        self.lights, self.stand_ins = pack_lamps(lamps), build_proxies(stage.bodies)
-        self.looks, self.frames = surface.pack_looks(stage.bodies), surface.texture_frames(stage.bodies)
-        self.facets, self.vertices = facets_of(stage), list_vertices(stage)
+        self.facets, self.vertices = facets_of(stage, own.traits), list_vertices(stage)
 
 
-def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canvas: Canvas, out: Bytes) -> None:
-    """Fill the image, [height, width, rgb]."""
-    setting = RenderSetup(stage, camera, lamps, canvas.size)
+def paint_image(stage: SceneMesh, own: SceneLooks, canvas: Canvas, out: Bytes) -> None:
+    """Fill the image, [height, width, rgb], with the scene that `describe_scenes` described."""
+    setting = RenderSetup(stage, own)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         lighting.draw_shadow_map(stage, lamp, setting.coarse, canvas.margin, shadow_map)
     _paint_ground(setting, canvas)
@@ -282,8 +325,7 @@ def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
     light = canvas.half[4:7]
     lighting.project_ground(coarse, x, y, depth)
     light[:] = ABOVE[:, None, None]
-    lumps = setting.stand_ins.lumps
-    lighting.darken_ground(x, y, lumps, lighting.find_windows(setting.view, lumps, canvas.size), light)
+    lighting.darken_ground(x, y, setting.stand_ins.lumps, setting.windows, light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
         lighting.soften_shadow(shadow_map, half, focal, depth, canvas.margin, canvas.work, lighting.SIGMAS, openness)

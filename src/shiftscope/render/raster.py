@@ -30,7 +30,7 @@ from ..scene import Scene
 from . import LAYERS, Rendered, split_batches
 from .image import CELLS, RenderedImages
 from .lighting import lamps_of
-from .paint import FACET, Canvas, gather_samples, list_vertices, locate_samples, paint_image
+from .paint import FACET, Canvas, describe_scenes, gather_samples, list_vertices, locate_samples, paint_image
 
 if TYPE_CHECKING:
     from .gpu.raster import GpuImages
@@ -73,8 +73,11 @@ def render(
     }
     seen: list[Visibility | None] = [None] * count
 
+    bodies, cameras = [bodies_of(scene) for scene in scenes], [camera_of(scene) for scene in scenes]
+    looks = describe_scenes(bodies, cameras, [lamps_of(scene) for scene in scenes], size) if "rgb" in planes else []
+
     def render_scene(i: int) -> None:
-        stage, camera = build_scene_mesh(bodies_of(scenes[i])), camera_of(scenes[i])
+        stage, camera = build_scene_mesh(bodies[i]), cameras[i]
         labels = part_labels(scenes[i], stage.bodies) if "listed" in planes else None
         numbers = number_parts(stage.bodies) if "parts" in planes else None
         seen[i] = found = measure_visibility(stage, camera, size, labels, numbers)
@@ -88,7 +91,7 @@ def render(
             canvas, _own.canvas = getattr(_own, "canvas", None), None
             if canvas is None or canvas.size != size:
                 canvas = Canvas(size)
-            paint_image(stage, camera, lamps_of(scenes[i]), canvas, planes["rgb"][i])
+            paint_image(stage, looks[i], canvas, planes["rgb"][i])
             _own.canvas = canvas
         if "depth" in planes or "normal" in planes:
             _render_geometry(stage, camera, size, planes.get("depth"), planes.get("normal"), i)
