@@ -284,7 +284,7 @@ def _measure_surfaces(buffer: Buffer, surface_of: Ints, surfaces: Shorts, boxes:
             cell = buffer[y, x]
             if cell == 0:
                 continue
-            s = surface_of[cell & 0xFFFFFFFF]
+            s = np.uint32(surface_of[np.uint32(cell)])
             surfaces[y, x] = s + 1
             if counts[s] == 0:
                 boxes[s, 0], boxes[s, 1], boxes[s, 2] = x, y, x

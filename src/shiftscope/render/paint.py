@@ -66,7 +66,7 @@ def facets_of(stage: SceneMesh, traits: Floats) -> Floats:
 def _fill_facets(means: Floats, surface_of: Ints, traits: Floats, out: Floats) -> None:
     zero, one = np.float32(0.0), np.float32(1.0)
     for t in range(len(means)):
-        s = surface_of[t]
+        s = np.uint32(surface_of[t])
         out[t, 0], out[t, 1], out[t, 2] = means[t, 0], means[t, 1], means[t, 2]
         out[t, 3], out[t, 4], out[t, 6] = traits[s, 0], traits[s, 1], traits[s, 3]
         out[t, 5] = one if means[t, 3] < traits[s, 2] else zero
@@ -97,27 +97,27 @@ def gather_samples(
             if (cells[at] | cells[at + count // 4] | cells[at + count // 2] | cells[at + count - 1]) == 0:
                 bare[y, x] = one
                 continue
-            first = cells[at]
+            first = np.uint32(cells[at])  # its triangle; unsigned: the compiler need not check for a sign
             empty = 0
-            mixed = first == 0 or facets[first & 0xFFFFFFFF, 5] != zero
+            mixed = cells[at] == 0 or facets[first, 5] != zero
             for k in range(count):
                 cell = cells[at + k]
                 if cell == 0:
                     empty += 1
                     mixed = True
-                elif not mixed and cell & 0xFFFFFFFF != first & 0xFFFFFFFF:
-                    mixed = not _is_alike(facets, cell & 0xFFFFFFFF, first & 0xFFFFFFFF)
+                elif not mixed and np.uint32(cell) != first:
+                    mixed = not _is_alike(facets, np.uint32(cell), first)
             bare[y, x] = np.float32(empty) * share
             begin = n
             for k in range(count if mixed else 1):
                 cell = cells[at + k]
                 if cell == 0:
                     continue
-                t = cell & 0xFFFFFFFF
+                t = np.uint32(cell)
                 joined = False
                 if mixed and facets[t, 6] != zero and facets[t, 5] == zero:
                     for j in range(begin, n):
-                        if not joined and (triangle[j] == t or _is_alike(facets, t, triangle[j])):
+                        if not joined and (triangle[j] == t or _is_alike(facets, t, np.uint32(triangle[j]))):
                             weight[j] += share
                             joined = True
                 if joined:
@@ -207,8 +207,8 @@ def _name_samples(
     """Whose each point is, whether that is dull, and whether it is metal with a grain: that of solids."""
     one, many = np.float32(1.0), np.float32(MANY)
     for i in range(count):
-        s = surface_of[triangle[i]]
-        b = body_of[s]
+        s = np.uint32(surface_of[np.uint32(triangle[i])])
+        b = np.uint32(body_of[s])
         surface[i], body[i] = s, b
         dull[i] = one - looks[s, 3]
         brushed[i] = looks[s, 3] if bodies[b, 0] != many else np.float32(0.0)
