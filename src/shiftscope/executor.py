@@ -215,16 +215,20 @@ def take_jobs(urgent: deque[J], left: Iterator[J], most: int) -> Iterator[J]:
         most -= 1
 
 
+THREADED = ("torch", "pyarrow", "fsspec")  # start threads of their own, which a copy of the process would wait for
+
+
 def _can_fork() -> bool:
     """Whether a copy of this process can work: a forked worker finds all imported and loaded that its parent has.
 
-    No other thread may be in the middle of something that the copy would wait for. One that draws a progress bar is:
-    workers draw none. What torch starts, threads of its own and a GPU's, does not survive.
+    No other thread may be in the middle of something that the copy would wait for. One that draws a progress bar may:
+    workers draw none.
     """
-    if sys.platform != "linux" or "torch" in sys.modules or threading.current_thread() is not threading.main_thread():
+    if sys.platform != "linux" or threading.current_thread() is not threading.main_thread():
         return False
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
-    return all(type(thread).__module__ == "rich.live" for thread in others)
+    quiet = all(type(thread).__module__ == "rich.live" for thread in others)
+    return quiet and not any(name in sys.modules for name in THREADED)
 
 
 @contextmanager

@@ -116,7 +116,8 @@ if __name__ == "__main__":
 def test_workers_are_copies_where_no_thread_forbids_it_and_end_with_a_killed_parent(tmp_path, word, seen):
     script = tmp_path / "parent.py"
     script.write_text(SCRIPT)
-    with subprocess.Popen([sys.executable, script, word], stdout=subprocess.PIPE, text=True) as parent:
+    command = [sys.executable, script, word]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as parent:
         assert parent.stdout is not None
         rows = [parent.stdout.readline().split() for _ in range(2)]
         parent.kill()
