@@ -12,7 +12,7 @@ import numpy as np
 from ..geometry.camera import Camera
 from ..geometry.mesh import Body, Mesh, SceneMesh
 from ..geometry.visibility import FOUR, GUARD, NEARNESS, SNAP, Buffer, draw_triangles, snap
-from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
+from ..kernels import Bytes, Doubles, Floats, Ints, Longs, Real, fast
 from . import lighting, reflect, surface
 from .image import encode_srgb, srgb_table
 from .lighting import BOUNCE, GROUND, SKY, Lamp, pack_lamps
@@ -135,7 +135,7 @@ def gather_samples(
 
 
 @fast
-def _is_alike(facets: Floats, s: int, t: int) -> bool:
+def _is_alike(facets: Floats, s: Real, t: Real) -> bool:
     """Whether two facets look the same, and no edge lies between them."""
     if facets[s, 3] != facets[t, 3]:
         return False

@@ -89,9 +89,9 @@ def _aim_rays(
     """List the metal points with their mirror rays, and return how many there are."""
     zero, one, two, bulge = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(BULGE)
     many = 0
-    for i in range(count):
-        which[many] = i
-        many += 1 if dull[i] == zero else 0
+    for k in range(count):
+        which[many] = k
+        many += 1 if dull[k] == zero else 0
     for n in range(many):
         i = np.uint32(which[n])
         px, py, pz = points[0, i], points[1, i], points[2, i]
