@@ -1,4 +1,4 @@
-"""Executor: map a task over jobs, in spawned local processes that never outlive their parent, or on a cluster.
+"""Executor: map a task over jobs, in local processes that never outlive their parent, or on a cluster.
 
 `open_executor` gives one; the cluster's own is in `ray_executor`. A local worker can have something done by its
 parent, which alone holds a GPU: `call_in_parent`.
@@ -215,16 +215,34 @@ def take_jobs(urgent: deque[J], left: Iterator[J], most: int) -> Iterator[J]:
         most -= 1
 
 
+THREADED = ("torch", "pyarrow", "fsspec")  # start threads of their own, which a copy of the process would wait for
+
+
+def _can_fork() -> bool:
+    """Whether a copy of this process can work: a forked worker finds all imported and loaded that its parent has.
+
+    No other thread may be in the middle of something that the copy would wait for. One that draws a progress bar may:
+    workers draw none.
+    """
+    if sys.platform != "linux" or threading.current_thread() is not threading.main_thread():
+        return False
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    quiet = all(type(thread).__module__ == "rich.live" for thread in others)
+    return quiet and not any(name in sys.modules for name in THREADED)
+
+
 @contextmanager
 def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor]:
-    context = multiprocessing.get_context("spawn")
+    forked = _can_fork()
+    context = multiprocessing.get_context("fork" if forked else "spawn")
     watched, held = context.Pipe(duplex=False)
     name = f"\0shiftscope-{os.getpid()}-{secrets.token_hex(8)}" if sys.platform == "linux" else None  # no file
     listener = Listener(name, backlog=workers, authkey=multiprocessing.current_process().authkey)
     over = threading.Event()
     accepting = threading.Thread(target=_accept_workers, args=(listener, over), daemon=True)
     accepting.start()
-    pool = ProcessPoolExecutor(workers, context, _start_worker, (watched, shared, listener.address))
+    given = watched, held if forked else None, shared, listener.address
+    pool = ProcessPoolExecutor(workers, context, _start_worker, given)
     try:
         yield pool
     except BrokenProcessPool:
@@ -245,13 +263,18 @@ def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor
 _worker_state: list[Any] = []  # in a worker: what was sent to it once, and where its parent listens
 
 
-def _start_worker(watched: Connection, shared: Any, address: Any) -> None:
+def _start_worker(watched: Connection, held: Connection | None, shared: Any, address: Any) -> None:
     """End this process when the parent lets go of the pipe: on purpose, or because it was killed.
 
-    Workers make many small records, few of them in cycles, so cycles are looked for less often.
+    `held` is a forked worker's copy of the parent's end. Workers make many small records, few of them in cycles, so
+    cycles are looked for less often, and never among what was there before.
     """
+    if held is not None:
+        held.close()
+    gc.freeze()
     gc.set_threshold(GC_THRESHOLD)
-    _worker_state.extend((shared, address))
+    _worker_state[:] = shared, address
+    _connect_to_parent.cache_clear()
 
     def watch_parent() -> None:
         watched.poll(None)

@@ -2,9 +2,13 @@
 
 import gc
 import os
+import subprocess
+import sys
 import threading
+import time
 from collections import deque
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +90,47 @@ def test_workers_have_things_done_by_their_parent(workers):
 def test_what_fails_there_fails_in_the_worker(workers, refuses):
     with refuses("no GPU here"), closing(LocalExecutor(workers).map(fail_in_parent, range(2), ahead=2)) as found:
         list(found)
+
+
+SCRIPT = """
+import os, sys, threading, time
+from shiftscope.executor import LocalExecutor
+
+seen = ["before"]
+
+def look(seconds):
+    time.sleep(seconds)
+    return os.getpid(), seen
+
+if __name__ == "__main__":
+    seen.append("by the parent")
+    if "thread" in sys.argv:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    for pid, found in LocalExecutor(2).map(look, [0.2, 0.2, 600, 600], ahead=4):
+        print(pid, len(found), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes elsewhere are always spawned")
+@pytest.mark.parametrize(("word", "seen"), [("alone", 2), ("thread", 1)])
+def test_workers_are_copies_where_no_thread_forbids_it_and_end_with_a_killed_parent(tmp_path, word, seen):
+    script = tmp_path / "parent.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, script, word]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as parent:
+        assert parent.stdout is not None
+        rows = [parent.stdout.readline().split() for _ in range(2)]
+        parent.kill()
+    assert [int(found) for _, found in rows] == [seen, seen]
+    end = time.monotonic() + 60
+    while workers := [pid for pid, _ in rows if is_running(pid)]:
+        assert time.monotonic() < end, workers
+        time.sleep(0.05)
+
+
+def is_running(pid):
+    """A process that nobody has asked about since it ended is still listed."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

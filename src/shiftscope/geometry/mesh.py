@@ -167,7 +167,7 @@ def _load_builder(name: str) -> Callable[[Object], Body]:
 class SceneMesh:
     """All triangles of an image. A *surface* is one part of one body: what carries one look."""
 
-    vertices: Doubles  # [place, xyz], each place of a body once
+    planes: Doubles  # [xyz, place], each place of a body once; by planes, so that many are projected at a time
     corners: Ints  # [triangle, corner], which of the vertices
     normals: Floats  # [vertex of a mesh, xyz]
     triangles: Ints  # [triangle, corner], which of the normals
@@ -176,16 +176,21 @@ class SceneMesh:
     bodies: tuple[Body, ...]
     looks: tuple[SurfaceLook, ...]  # [surface]
 
+    @property
+    def vertices(self) -> Doubles:
+        """[place, xyz], a view."""
+        return self.planes.T
+
 
 @cache
 def weld_mesh(mesh: Mesh) -> tuple[Doubles, Ints]:
-    """Its places, each once and in its order, and the triangles between them; vertices at an edge differ in their
-    normals only, and where they are seen is found out once."""
+    """Its places, each once and in its order, [xyz, place], and the triangles between them; vertices at an edge differ
+    in their normals only, and where they are seen is found out once."""
     _, first, of = np.unique(mesh.vertices, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order))
-    return mesh.vertices[first[order]], rank[of.reshape(-1)][mesh.triangles]
+    return np.ascontiguousarray(mesh.vertices[first[order]].T), rank[of.reshape(-1)][mesh.triangles]
 
 
 Pose = tuple[Mesh, Vector, float, float]  # what of a body decides where it is seen: mesh, position, scale, rotation
@@ -206,37 +211,38 @@ def place_meshes(poses: tuple[Pose, ...]) -> tuple[Doubles, Ints, Floats, Ints, 
     meshes = [mesh for mesh, *_ in poses]
     welded = [weld_mesh(mesh) for mesh in meshes]
     faces = sum(len(mesh.triangles) for mesh in meshes)
-    vertices = np.empty((sum(len(places) for places, _ in welded), 3))
+    planes = np.empty((3, sum(places.shape[1] for places, _ in welded)))
     normals = np.empty((sum(len(mesh.normals) for mesh in meshes), 3), np.float32)
     corners, triangles = np.empty((2, faces, 3), np.int32)
     surface_of = np.empty(faces, np.int32)
     place = point = face = surface = 0
     for (mesh, position, scale, rotation), (places, between) in zip(poses, welded, strict=True):
         pose = np.array([*position, scale, *unit_circle(rotation)])
-        _place_points(places, mesh.normals, pose, place, point, vertices, normals)
+        _place_points(places, mesh.normals, pose, place, point, planes, normals)
         last = face + len(mesh.triangles)
         np.add(between, np.int32(place), out=corners[face:last])
         np.add(mesh.triangles, np.int32(point), out=triangles[face:last])
         np.add(mesh.part_of, np.int32(surface), out=surface_of[face:last])
-        place, point = place + len(places), point + len(mesh.normals)
+        place, point = place + places.shape[1], point + len(mesh.normals)
         face, surface = last, surface + len(mesh.parts)
     body_of = np.repeat(np.arange(len(meshes), dtype=np.int32), [len(mesh.parts) for mesh in meshes])
-    return vertices, corners, normals, triangles, surface_of, body_of
+    return planes, corners, normals, triangles, surface_of, body_of
 
 
 @exact
 def _place_points(
-    vertices: Doubles, normals: Doubles,
+    places: Doubles, normals: Doubles,  # [xyz, place] and [vertex, xyz]
     pose: Doubles,  # position, scale, cosine, sine
     place: int, first: int,  # where they begin
-    out_vertices: Doubles, out_normals: Floats,
+    out_planes: Doubles, out_normals: Floats,
 ) -> None:  # fmt: skip
     px, py, pz, scale, c, s = pose
-    for i in range(len(vertices)):
-        x, y = vertices[i, 0] * scale, vertices[i, 1] * scale
-        out_vertices[place + i, 0] = px + (x * c - y * s)
-        out_vertices[place + i, 1] = py + (x * s + y * c)
-        out_vertices[place + i, 2] = pz + vertices[i, 2] * scale
+    out_x, out_y, out_z = out_planes[0, place:], out_planes[1, place:], out_planes[2, place:]
+    for i in range(places.shape[1]):
+        x, y = places[0, i] * scale, places[1, i] * scale
+        out_x[i] = px + (x * c - y * s)
+        out_y[i] = py + (x * s + y * c)
+        out_z[i] = pz + places[2, i] * scale
     for i in range(len(normals)):
         out_normals[first + i, 0] = normals[i, 0] * c - normals[i, 1] * s
         out_normals[first + i, 1] = normals[i, 0] * s + normals[i, 1] * c

@@ -38,15 +38,15 @@ Buffer = Longs  # [height, width × samples]: those of a pixel lie together, for
 
 
 @exact
-def snap(vertices: Doubles, camera: Doubles, x: Ints, y: Ints, nearness: Ints) -> None:
-    """Project the vertices; nearness 0 marks one that is too close or behind the camera."""
+def snap(planes: Doubles, camera: Doubles, x: Ints, y: Ints, nearness: Ints) -> None:
+    """Project vertices, [xyz, vertex]; nearness 0 marks one that is too close or behind the camera."""
     ex, ey, ez, rx, ry, rz = camera[0], camera[1], camera[2], camera[3], camera[4], camera[5]
     ux, uy, uz, bx, by, bz = camera[6], camera[7], camera[8], camera[9], camera[10], camera[11]
     focal, cx, cy = camera[12], camera[13], camera[14]
-    for i in range(len(vertices)):
-        dx = vertices[i, 0] - ex
-        dy = vertices[i, 1] - ey
-        dz = vertices[i, 2] - ez
+    for i in range(planes.shape[1]):
+        dx = planes[0, i] - ex
+        dy = planes[1, i] - ey
+        dz = planes[2, i] - ez
         depth = -(dx * bx + dy * by + dz * bz)
         far = max(depth, NEAR)
         scale = focal / far
@@ -87,7 +87,8 @@ def draw_triangles(x: Ints, y: Ints, nearness: Ints, triangles: Ints, samples: L
         aside[i], beneath[i] = (i >> fold) * SNAP + samples[k, 0], samples[k, 1]
     flat = buffer.reshape(-1)
     for t in range(len(triangles)):
-        a, b, c = triangles[t, 0], triangles[t, 2], triangles[t, 1]  # y points down: turn the other way
+        # y points down: turn the other way; unsigned: the compiler need not check for a sign
+        a, b, c = np.uint32(triangles[t, 0]), np.uint32(triangles[t, 2]), np.uint32(triangles[t, 1])
         xa, ya = np.int64(x[a]), np.int64(y[a])
         xb, yb = np.int64(x[b]), np.int64(y[b])
         xc, yc = np.int64(x[c]), np.int64(y[c])
@@ -114,17 +115,24 @@ def draw_triangles(x: Ints, y: Ints, nearness: Ints, triangles: Ints, samples: L
             step_x, step_y = slope_x // area, slope_y // area
         name, start = t & own, na << 8
         if (right - left + 1) * (bottom - top + 1) <= FEW or width < block:
-            for row in range(top, bottom + 1):
-                k = row & (count - 1)
-                sx, down, line = samples[k, 0] - xa, begin + row * pitch - ya, np.uintp(row >> fold)
-                for px in range(left, right + 1):
-                    across = px * SNAP + sx
-                    side_0, side_2 = x0 * down - y0 * across, x2 * down - y2 * across
-                    side_1 = x1 * (down - y0) - y1 * (across - x0)
-                    if side_0 | side_1 | side_2 >= 0:
-                        near = min(max((start + step_x * across + step_y * down) >> 8, least), most)
-                        cell = np.uintp(px * count + k)
-                        buffer[line, cell] = max(buffer[line, cell], near << upper | name)
+            row, across, down = top, left * SNAP + samples[top & (count - 1), 0] - xa, begin + top * pitch - ya
+            px, side_0, side_2 = left, x0 * down - y0 * across, x2 * down - y2 * across
+            side_1 = x1 * (down - y0) - y1 * (across - x0)
+            while True:  # of two loops LLVM would make vectors, which take longer than so few samples
+                if side_0 | side_1 | side_2 >= 0:
+                    near = min(max((start + step_x * across + step_y * down) >> 8, least), most)
+                    line, cell = np.uintp(row >> fold), np.uintp(px * count + (row & (count - 1)))
+                    buffer[line, cell] = max(buffer[line, cell], near << upper | name)
+                if px < right:
+                    px, across = px + 1, across + SNAP
+                    side_0, side_1, side_2 = side_0 - (y0 << 8), side_1 - (y1 << 8), side_2 - (y2 << 8)
+                    continue
+                if row == bottom:
+                    break
+                px, row = left, row + 1
+                across, down = left * SNAP + samples[row & (count - 1), 0] - xa, begin + row * pitch - ya
+                side_0, side_2 = x0 * down - y0 * across, x2 * down - y2 * across
+                side_1 = x1 * (down - y0) - y1 * (across - x0)
             continue
         for i in range(LANES):
             inside[0, i] = x0 * beneath[i] - y0 * aside[i]
@@ -228,8 +236,8 @@ def measure_visibility(
 @lru_cache(maxsize=RECENT)
 def _find_surfaces(poses: tuple[Pose, ...], camera: Camera, size: tuple[int, int]) -> tuple[Shorts, Ints, Ints]:
     """[height, width] the surface seen, from 1; of each surface its pixels, and its first and last column and row."""
-    vertices, corners, _, _, surface_of, body_of = place_meshes(poses)
-    buffer = _draw_buffer(vertices, corners, camera, size, CENTRE)
+    planes, corners, _, _, surface_of, body_of = place_meshes(poses)
+    buffer = _draw_buffer(planes, corners, camera, size, CENTRE)
     surfaces = np.zeros((size[1], size[0]), np.uint16 if len(body_of) < 1 << 16 else np.uint32)
     counts, boxes = np.zeros(len(body_of), np.int32), np.zeros((len(body_of), 4), np.int32)
     _measure_surfaces(buffer, surface_of, surfaces, boxes, counts)
@@ -250,13 +258,13 @@ def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
 
 def draw_buffer(stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:
     """The visibility buffer of an image."""
-    return _draw_buffer(stage.vertices, stage.corners, camera, size, samples)
+    return _draw_buffer(stage.planes, stage.corners, camera, size, samples)
 
 
-def _draw_buffer(vertices: Doubles, corners: Ints, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:
+def _draw_buffer(planes: Doubles, corners: Ints, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:
     buffer = np.zeros((size[1], size[0] * len(samples)), np.int64)
-    x, y, nearness = np.empty((3, len(vertices)), np.int32)
-    snap(vertices, camera.pack(size), x, y, nearness)
+    x, y, nearness = np.empty((3, planes.shape[1]), np.int32)
+    snap(planes, camera.pack(size), x, y, nearness)
     draw_triangles(x, y, nearness, corners, samples, buffer)
     return buffer
 
@@ -276,7 +284,7 @@ def _measure_surfaces(buffer: Buffer, surface_of: Ints, surfaces: Shorts, boxes:
             cell = buffer[y, x]
             if cell == 0:
                 continue
-            s = surface_of[cell & 0xFFFFFFFF]
+            s = np.uint32(surface_of[np.uint32(cell)])
             surfaces[y, x] = s + 1
             if counts[s] == 0:
                 boxes[s, 0], boxes[s, 1], boxes[s, 2] = x, y, x

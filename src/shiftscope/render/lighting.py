@@ -183,23 +183,23 @@ def shadow_margin(size: tuple[int, int]) -> int:
 def draw_shadow_map(stage: SceneMesh, lamp: Floats, camera: Doubles, margin: int, out: Ints) -> None:
     """Draw the shadow map of a lamp, its nearness, into `out`, which reaches `margin` cells beyond the image."""
     out.fill(0)
-    x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
-    _project_shadow(stage.vertices, lamp, camera, margin, x, y, nearness)
+    x, y, nearness = np.empty((3, stage.planes.shape[1]), np.int32)
+    _project_shadow(stage.planes, lamp, camera, margin, x, y, nearness)
     draw_triangles(x, y, nearness, stage.corners, CENTRE, out)
 
 
 @exact
 def _project_shadow(
-    vertices: Doubles, lamp: Floats, camera: Doubles, margin: int, x: Ints, y: Ints, nearness: Ints
+    planes: Doubles, lamp: Floats, camera: Doubles, margin: int, x: Ints, y: Ints, nearness: Ints
 ) -> None:
-    """Vertices onto the ground and into the image; nearness grows toward the lamp along each ray."""
+    """Vertices, [xyz, vertex], onto the ground and into the image; nearness grows toward the lamp along each ray."""
     lx, ly, lower = np.float64(lamp[0]), np.float64(lamp[1]), 1.0 / np.float64(lamp[2])
     ex, ey, ez, rx, ry, rz = lx - camera[0], ly - camera[1], -camera[2], camera[3], camera[4], camera[5]
     ux, uy, uz, bx, by, bz = camera[6], camera[7], camera[8], camera[9], camera[10], camera[11]
     focal, cx, cy = camera[12], camera[13] + margin, camera[14] + margin
-    for i in range(len(vertices)):
-        left = 1.0 - vertices[i, 2] * lower  # of the lamp's height, at the vertex: all below is as many times too small
-        dx, dy, dz = ex * left + (vertices[i, 0] - lx), ey * left + (vertices[i, 1] - ly), ez * left
+    for i in range(planes.shape[1]):
+        left = 1.0 - planes[2, i] * lower  # of the lamp's height, at the vertex: all below is as many times too small
+        dx, dy, dz = ex * left + (planes[0, i] - lx), ey * left + (planes[1, i] - ly), ez * left
         depth = -(dx * bx + dy * by + dz * bz)
         near = 1.0 / max(depth, NEAR)
         px = cx + focal * near * (dx * rx + dy * ry + dz * rz)

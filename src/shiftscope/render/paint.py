@@ -5,17 +5,18 @@ A pixel that sees one smooth surface is shaded at one point, a pixel at an edge 
 
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ..geometry.camera import Camera
 from ..geometry.mesh import Body, Mesh, SceneMesh
 from ..geometry.visibility import FOUR, GUARD, NEARNESS, SNAP, Buffer, draw_triangles, snap
-from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
+from ..kernels import Bytes, Doubles, Floats, Ints, Longs, Real, fast
 from . import lighting, reflect, surface
 from .image import encode_srgb, srgb_table
 from .lighting import BOUNCE, GROUND, SKY, Lamp, pack_lamps
-from .proxies import MANY, build_proxies
+from .proxies import MANY, ProxyShapes, build_proxies
 
 FACET = 7  # numbers that gathering knows of a triangle
 EDGE = 0.98  # two facets whose normals have a smaller cosine make an edge, where they are metal
@@ -51,13 +52,13 @@ def mesh_facets(mesh: Mesh) -> Floats:
     return np.concatenate([mean, np.sum(mean * mean, axis=1, keepdims=True)], axis=1)
 
 
-def facets_of(stage: SceneMesh) -> Floats:
+def facets_of(stage: SceneMesh, traits: Floats) -> Floats:
     """[triangle, mean normal(3) (not quite a unit vector), its group, its edge, whether it bends sharply
-    (only there could a highlight fall between samples), and whether it is fine]."""
+    (only there could a highlight fall between samples), and whether it is fine]. `traits` are its surfaces'."""
     out = np.empty((len(stage.triangles), FACET), np.float32)
     if len(out):
         means = np.concatenate([mesh_facets(body.mesh) for body in stage.bodies])
-        _fill_facets(means, stage.surface_of, pack_traits(stage.bodies), out)
+        _fill_facets(means, stage.surface_of, traits, out)
     return out
 
 
@@ -65,7 +66,7 @@ def facets_of(stage: SceneMesh) -> Floats:
 def _fill_facets(means: Floats, surface_of: Ints, traits: Floats, out: Floats) -> None:
     zero, one = np.float32(0.0), np.float32(1.0)
     for t in range(len(means)):
-        s = surface_of[t]
+        s = np.uint32(surface_of[t])
         out[t, 0], out[t, 1], out[t, 2] = means[t, 0], means[t, 1], means[t, 2]
         out[t, 3], out[t, 4], out[t, 6] = traits[s, 0], traits[s, 1], traits[s, 3]
         out[t, 5] = one if means[t, 3] < traits[s, 2] else zero
@@ -96,27 +97,27 @@ def gather_samples(
             if (cells[at] | cells[at + count // 4] | cells[at + count // 2] | cells[at + count - 1]) == 0:
                 bare[y, x] = one
                 continue
-            first = cells[at]
+            first = np.uint32(cells[at])  # its triangle; unsigned: the compiler need not check for a sign
             empty = 0
-            mixed = first == 0 or facets[first & 0xFFFFFFFF, 5] != zero
+            mixed = cells[at] == 0 or facets[first, 5] != zero
             for k in range(count):
                 cell = cells[at + k]
                 if cell == 0:
                     empty += 1
                     mixed = True
-                elif not mixed and cell & 0xFFFFFFFF != first & 0xFFFFFFFF:
-                    mixed = not _is_alike(facets, cell & 0xFFFFFFFF, first & 0xFFFFFFFF)
+                elif not mixed and np.uint32(cell) != first:
+                    mixed = not _is_alike(facets, np.uint32(cell), first)
             bare[y, x] = np.float32(empty) * share
             begin = n
             for k in range(count if mixed else 1):
                 cell = cells[at + k]
                 if cell == 0:
                     continue
-                t = cell & 0xFFFFFFFF
+                t = np.uint32(cell)
                 joined = False
                 if mixed and facets[t, 6] != zero and facets[t, 5] == zero:
                     for j in range(begin, n):
-                        if not joined and (triangle[j] == t or _is_alike(facets, t, triangle[j])):
+                        if not joined and (triangle[j] == t or _is_alike(facets, t, np.uint32(triangle[j]))):
                             weight[j] += share
                             joined = True
                 if joined:
@@ -134,7 +135,7 @@ def gather_samples(
 
 
 @fast
-def _is_alike(facets: Floats, s: int, t: int) -> bool:
+def _is_alike(facets: Floats, s: Real, t: Real) -> bool:
     """Whether two facets look the same, and no edge lies between them."""
     if facets[s, 3] != facets[t, 3]:
         return False
@@ -145,39 +146,50 @@ def _is_alike(facets: Floats, s: int, t: int) -> bool:
 
 
 def locate_samples(
-    count: int, camera: Doubles, stage: SceneMesh, triangle: Ints, places: Floats, points: Floats
+    count: int, camera: Doubles, stage: SceneMesh, vertices: Floats, triangle: Ints, places: Floats, points: Floats
 ) -> None:
-    """World positions, and normals interpolated over the triangle: [position normal, point]."""
-    shape = (stage.vertices, stage.corners, stage.normals, stage.triangles)
+    """World positions, and normals interpolated over the triangle: [position normal, point].
+
+    `vertices` are the stage's, as `list_vertices` gives them.
+    """
+    shape = (vertices, stage.corners, stage.normals, stage.triangles)
     _locate_samples(count, camera, *shape, triangle, places, points)
+
+
+def list_vertices(stage: SceneMesh) -> Floats:
+    """[place, xyz], each place together in memory: of a triangle all three are read."""
+    out = np.empty(stage.vertices.shape, np.float32)
+    for k, plane in enumerate(stage.planes):
+        out[:, k] = plane
+    return out
 
 
 @fast
 def _locate_samples(
-    count: int, camera: Doubles, vertices: Doubles, corners: Ints, normals: Floats, triangles: Ints, triangle: Ints,
+    count: int, camera: Doubles, vertices: Floats, corners: Ints, normals: Floats, triangles: Ints, triangle: Ints,
     places: Floats, points: Floats,
 ) -> None:  # fmt: skip
     zero, one = np.float32(0.0), np.float32(1.0)
     view = camera.astype(np.float32)
     for i in range(count):
-        depth, t = places[2, i], triangle[i]
+        depth, t = places[2, i], np.uint32(triangle[i])
         u = (places[0, i] - view[13]) / view[12] * depth
         v = (view[14] - places[1, i]) / view[12] * depth
-        a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
+        a, b, c = np.uint32(corners[t, 0]), np.uint32(corners[t, 1]), np.uint32(corners[t, 2])
         # shares of the three corners, by least squares along two edges e and f
         ee = ef = ff = de = df = zero
         for k in range(3):
             place = view[k] + u * view[3 + k] + v * view[6 + k] - depth * view[9 + k]
             points[k, i] = place
-            corner = np.float32(vertices[a, k])
-            e, f, d = np.float32(vertices[b, k]) - corner, np.float32(vertices[c, k]) - corner, place - corner
+            corner = vertices[a, k]
+            e, f, d = vertices[b, k] - corner, vertices[c, k] - corner, place - corner
             ee, ef, ff = ee + e * e, ef + e * f, ff + f * f
             de, df = de + d * e, df + d * f
         scale = one / (ee * ff - ef * ef)
         of_b = min(max((ff * de - ef * df) * scale, zero), one)
         of_c = min(max((ee * df - ef * de) * scale, zero), one)
         square = zero
-        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        a, b, c = np.uint32(triangles[t, 0]), np.uint32(triangles[t, 1]), np.uint32(triangles[t, 2])
         for k in range(3):
             normal = (one - of_b - of_c) * normals[a, k] + of_b * normals[b, k] + of_c * normals[c, k]
             points[3 + k, i] = normal
@@ -195,8 +207,8 @@ def _name_samples(
     """Whose each point is, whether that is dull, and whether it is metal with a grain: that of solids."""
     one, many = np.float32(1.0), np.float32(MANY)
     for i in range(count):
-        s = surface_of[triangle[i]]
-        b = body_of[s]
+        s = np.uint32(surface_of[np.uint32(triangle[i])])
+        b = np.uint32(body_of[s])
         surface[i], body[i] = s, b
         dull[i] = one - looks[s, 3]
         brushed[i] = looks[s, 3] if bodies[b, 0] != many else np.float32(0.0)
@@ -232,27 +244,66 @@ class Canvas:
         self.indices = np.zeros((5, most), np.int32)  # [pixel, triangle, surface, body, mirrored; point]
 
 
-class RenderSetup:
-    """What a scene looks like before it is painted, as kernels take it."""
+class SceneLooks(NamedTuple):
+    """What a scene looks like, as kernels take it, but for its triangles."""
 
-    def __init__(self, stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[int, int]) -> None:
-        self.stage, self.view = stage, camera.pack(size)
+    view: Doubles  # as `Camera.pack` gives it
+    lights: Floats
+    stand_ins: ProxyShapes
+    windows: Longs  # [lump, left top right bottom], where the stand-ins darken the ground
+    looks: Floats
+    frames: Floats
+    traits: Floats
+
+
+def describe_scenes(
+    bodies: Sequence[Sequence[Body]],  # of each scene
+    cameras: Sequence[Camera], lamps: Sequence[tuple[Lamp, ...]], size: tuple[int, int],
+) -> list[SceneLooks]:  # fmt: skip
+    """Of several scenes at once, which takes NumPy little longer than one."""
+    every = [body for own in bodies for body in own]
+    others, looks, frames = build_proxies(every), surface.pack_looks(every), surface.texture_frames(every)
+    traits, views = pack_traits(every), [camera.pack(size) for camera in cameras]
+    ends = np.cumsum([[0, 0], *([len(own), sum(len(body.looks) for body in own)] for own in bodies)], axis=0)
+    lump_ends = np.append(0, np.cumsum(others.lump_counts))[ends[:, 0]]
+    seen_by = np.repeat(np.reshape(views, (-1, 15)), np.diff(lump_ends), axis=0)
+    windows = lighting.find_windows(seen_by, others.lumps, size)
+    found = []
+    for k, (view, shining) in enumerate(zip(views, lamps, strict=True)):
+        (body, first), (last_body, last) = ends[k : k + 2].tolist()
+        lump, last_lump = lump_ends[k : k + 2].tolist()
+        stand_ins = ProxyShapes(
+            others.bodies[body:last_body],
+            others.blocks[others.first[body] : others.first[last_body]],
+            others.first[body : last_body + 1] - others.first[body],
+            others.lumps[lump:last_lump],
+            others.lump_counts[body:last_body],
+        )
+        own = (looks[first:last], frames[body:last_body], traits[first:last])
+        found.append(SceneLooks(view, pack_lamps(shining), stand_ins, windows[lump:last_lump], *own))
+    return found
+
+
+class RenderSetup:
+    """All of a scene before it is painted."""
+
+    def __init__(self, stage: SceneMesh, own: SceneLooks) -> None:
+        self.stage, self.view, self.lights, self.stand_ins = stage, own.view, own.lights, own.stand_ins
+        self.windows, self.looks, self.frames = own.windows, own.looks, own.frames
         self.eye = self.view[:3].astype(np.float32)
         self.coarse = self.view.copy()  # the same at half the resolution
         self.coarse[12:15] /= 2
-        self.lights, self.stand_ins = pack_lamps(lamps), build_proxies(stage.bodies)
-        self.looks, self.frames = surface.pack_looks(stage.bodies), surface.texture_frames(stage.bodies)
-        self.facets = facets_of(stage)
+        self.facets, self.vertices = facets_of(stage, own.traits), list_vertices(stage)
 
 
-def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canvas: Canvas, out: Bytes) -> None:
-    """Fill the image, [height, width, rgb]."""
-    setting = RenderSetup(stage, camera, lamps, canvas.size)
+def paint_image(stage: SceneMesh, own: SceneLooks, canvas: Canvas, out: Bytes) -> None:
+    """Fill the image, [height, width, rgb], with the scene that `describe_scenes` described."""
+    setting = RenderSetup(stage, own)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         lighting.draw_shadow_map(stage, lamp, setting.coarse, canvas.margin, shadow_map)
     _paint_ground(setting, canvas)
-    x, y, nearness = np.empty((3, len(stage.vertices)), np.int32)
-    snap(stage.vertices, setting.view, x, y, nearness)
+    x, y, nearness = np.empty((3, stage.planes.shape[1]), np.int32)
+    snap(stage.planes, setting.view, x, y, nearness)
     width, band = canvas.size[0], len(canvas.buffer)
     for top in range(0, len(out), band):
         rows = out[top : top + band]
@@ -274,8 +325,7 @@ def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
     light = canvas.half[4:7]
     lighting.project_ground(coarse, x, y, depth)
     light[:] = ABOVE[:, None, None]
-    lumps = setting.stand_ins.lumps
-    lighting.darken_ground(x, y, lumps, lighting.find_windows(setting.view, lumps, canvas.size), light)
+    lighting.darken_ground(x, y, setting.stand_ins.lumps, setting.windows, light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
         lighting.soften_shadow(shadow_map, half, focal, depth, canvas.margin, canvas.work, lighting.SIGMAS, openness)
@@ -307,7 +357,7 @@ def _shade_samples(setting: RenderSetup, n: int, canvas: Canvas) -> tuple[Floats
     places, points, openness, weight = numbers[:3], numbers[3:9], numbers[9], numbers[10]
     light, gloss, dull, tint = numbers[11:14], numbers[14:17], numbers[17], numbers[18:21]
     brushed = numbers[21]
-    locate_samples(n, setting.view, stage, triangle, places, points)
+    locate_samples(n, setting.view, stage, setting.vertices, triangle, places, points)
     bodies = others.bodies
     _name_samples(n, triangle, stage.surface_of, stage.body_of, looks, bodies, surface_of, body_of, dull, brushed)
     ink = (looks, setting.frames, surface.MEANS)

@@ -30,7 +30,7 @@ from ..scene import Scene
 from . import LAYERS, Rendered, split_batches
 from .image import CELLS, RenderedImages
 from .lighting import lamps_of
-from .paint import FACET, Canvas, gather_samples, locate_samples, paint_image
+from .paint import FACET, Canvas, describe_scenes, gather_samples, list_vertices, locate_samples, paint_image
 
 if TYPE_CHECKING:
     from .gpu.raster import GpuImages
@@ -73,8 +73,11 @@ def render(
     }
     seen: list[Visibility | None] = [None] * count
 
+    bodies, cameras = [bodies_of(scene) for scene in scenes], [camera_of(scene) for scene in scenes]
+    looks = describe_scenes(bodies, cameras, [lamps_of(scene) for scene in scenes], size) if "rgb" in planes else []
+
     def render_scene(i: int) -> None:
-        stage, camera = build_scene_mesh(bodies_of(scenes[i])), camera_of(scenes[i])
+        stage, camera = build_scene_mesh(bodies[i]), cameras[i]
         labels = part_labels(scenes[i], stage.bodies) if "listed" in planes else None
         numbers = number_parts(stage.bodies) if "parts" in planes else None
         seen[i] = found = measure_visibility(stage, camera, size, labels, numbers)
@@ -88,7 +91,7 @@ def render(
             canvas, _own.canvas = getattr(_own, "canvas", None), None
             if canvas is None or canvas.size != size:
                 canvas = Canvas(size)
-            paint_image(stage, camera, lamps_of(scenes[i]), canvas, planes["rgb"][i])
+            paint_image(stage, looks[i], canvas, planes["rgb"][i])
             _own.canvas = canvas
         if "depth" in planes or "normal" in planes:
             _render_geometry(stage, camera, size, planes.get("depth"), planes.get("normal"), i)
@@ -149,6 +152,6 @@ def _render_geometry(
         bare = np.empty((size[1], size[0]), np.float32)
         facets = np.zeros((len(stage.triangles), FACET), np.float32)  # one sample per pixel: no edges to find
         n, _ = gather_samples(buffer, CENTRE, 0, facets, pixel, triangle, numbers[9], numbers[:3], bare, 0)
-        locate_samples(n, view, stage, triangle, numbers[:3], numbers[3:9])
+        locate_samples(n, view, stage, list_vertices(stage), triangle, numbers[:3], numbers[3:9])
         normal[index] = (0, 0, 1)  # the ground's
         normal[index].reshape(-1, 3)[pixel[:n]] = numbers[6:9, :n].T

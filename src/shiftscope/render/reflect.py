@@ -36,6 +36,7 @@ MISS = 1e9  # how far away nothing is
 HAZE = 0.06  # and how fast that fades with the square of the distance
 
 
+# Numbers that index are made unsigned: the compiler need not check for a sign.
 # Of each metal point: place(3), mirror ray(3), seen rgb(3), how far the nearest body is, how flatly one looks at it,
 # how far it smears a lamp.
 RX, SEEN, NEAREST, GRAZE, SMEAR, ROWS = 3, 6, 9, 10, 11, 12
@@ -65,9 +66,9 @@ def add_reflections(
     for k in range(len(lamps)):
         _reflect_lamp(many, rays, lamps[k])
     for n in range(many):
-        i = which[n]
+        i = np.uint32(which[n])
         grazing, dazzling = rays[GRAZE, n], np.float32(GLARE)
-        if stand_ins[body[i], 0] == np.float32(MANY):
+        if stand_ins[np.uint32(body[i]), 0] == np.float32(MANY):
             dark = min(np.float32(DARK) * max(tint[0, i], tint[1, i], tint[2, i]), one)
             grazing, dazzling = grazing * dark, dazzling * dark
             for k in range(3):
@@ -88,13 +89,13 @@ def _aim_rays(
     """List the metal points with their mirror rays, and return how many there are."""
     zero, one, two, bulge = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(BULGE)
     many = 0
-    for i in range(count):
-        which[many] = i
-        many += 1 if dull[i] == zero else 0
+    for k in range(count):
+        which[many] = k
+        many += 1 if dull[k] == zero else 0
     for n in range(many):
-        i = which[n]
+        i = np.uint32(which[n])
         px, py, pz = points[0, i], points[1, i], points[2, i]
-        own = body[i]
+        own = np.uint32(body[i])
         lean = bulge / np.sqrt(stand_ins[own, 12])
         nx = points[3, i] + lean * (px - stand_ins[own, 1])
         ny = points[4, i] + lean * (py - stand_ins[own, 2])
@@ -153,7 +154,7 @@ def _trace_surroundings(
                 rays[SEEN + k, n] = (light + mist * (np.float32(HORIZON[k]) - light)) * panel
         else:
             level = (one - rz) * (one - rz)
-            if stand_ins[body[which[n]], 0] == np.float32(MANY):
+            if stand_ins[np.uint32(body[np.uint32(which[n])]), 0] == np.float32(MANY):
                 beside = max(one - abs(rz - np.float32(STRIP_AT)) * np.float32(1 / STRIP), zero)
                 level = level * level + np.float32(STRIP_LIGHT) * beside * beside
             side = min(max((thrice - np.float32(BOX_WIDE)) * np.float32(BOX_SIDE), zero), one)
@@ -180,7 +181,7 @@ def _trace_bodies(
             beyond = dx * dx + dy * dy + dz * dz - square
             near[n] = (beyond <= zero) | ((back < zero) & (back * back >= beyond))
         for n in range(many):
-            if near[n] == 0 or body[which[n]] == j:
+            if near[n] == 0 or body[np.uint32(which[n])] == j:
                 continue
             px, py, pz = rays[0, n], rays[1, n], rays[2, n]
             rx, ry, rz = rays[RX, n], rays[RX + 1, n], rays[RX + 2, n]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UserError
-from ..executor import ONE_PROCESS, Executor, Progress
+from ..executor import ONE_PROCESS, Executor, Progress, Sealed, is_worker
 from ..files import remove_partial_files
 from ..folder import lock_folder, open_folder, refuse_foreign_files
 from ..question import Question
@@ -25,6 +25,7 @@ MakeShard = Callable[
 ]  # of the spec, split and index; and of its images, where these are there already
 MakeImages = Callable[[Mapping[str, Any], str, int, range], Sequence[StoredImage]]  # by their places in the shard
 ShardKey = tuple[str, int]  # split, index
+ImagePiece = Sequence[StoredImage] | Sealed[Sequence[StoredImage]]  # sealed on its way between workers
 
 PIECE = 8  # images that are made together on a CPU
 FEW = 16  # images that are made sooner than another process starts
@@ -100,7 +101,7 @@ class _ShardJob(NamedTuple):
 
     key: ShardKey
     places: range | None = None
-    images: Sequence[StoredImage] = ()  # made before
+    pieces: Sequence[ImagePiece] = ()  # its images, made before
     before: Shard | None = None  # as it was recorded once
 
 
@@ -117,16 +118,18 @@ class _ShardWork:
     on_gpu: bool
     writes: bool  # else the shard goes to the process that began it all, which writes it
 
-    def __call__(self, job: _ShardJob) -> Shard | EncodedShard | Sequence[StoredImage]:
+    def __call__(self, job: _ShardJob) -> Shard | EncodedShard | ImagePiece:
         if job.places is not None:
             assert self.make_images is not None
-            return self.make_images(self.spec, *job.key, job.places)
-        made = (job.images,) if job.images else ()
+            images = self.make_images(self.spec, *job.key, job.places)
+            return Sealed(images) if is_worker() else images
+        opened = (piece.open() if isinstance(piece, Sealed) else piece for piece in job.pieces)
+        made = ([image for some in opened for image in some],) if job.pieces else ()
         encoded = encode_shard(*job.key, *self.make_shard(self.spec, *job.key, *made))
         return store_shard(self.folder, encoded, job.before) if self.writes else encoded
 
     def needs_gpu(self, job: _ShardJob) -> bool:
-        return self.on_gpu and not job.images
+        return self.on_gpu and not job.pieces
 
     def weigh(self, key: ShardKey) -> int:
         """How much a shard adds to the progress: its images, where they are counted."""
@@ -173,7 +176,7 @@ def _make_shards(
     work: _ShardWork, todo: Sequence[ShardKey], known: Mapping[ShardKey, Shard], executor: Executor
 ) -> Generator[tuple[Shard | None, int], None, None]:
     """Each finished shard, or None for some images of one; and how many images wait for the rest of their shard."""
-    waiting: dict[ShardKey, dict[int, Sequence[StoredImage]]] = {}  # by the place of the first
+    waiting: dict[ShardKey, dict[range, ImagePiece]] = {}  # by their places
     urgent: deque[_ShardJob] = deque()
     counts, whole = [work.counts.get(key) for key in todo], 0
     if not executor.shares_disk:  # a piece travels to the driver and back, a shard only once
@@ -191,15 +194,15 @@ def _make_shards(
                 continue
             pieces = waiting.setdefault(job.key, {})
             assert job.places is not None
-            pieces[job.places.start] = result
-            if sum(map(len, pieces.values())) == work.counts[job.key]:
-                images = [image for _, some in sorted(pieces.items()) for image in some]
-                urgent.append(_ShardJob(job.key, images=images, before=known.get(job.key)))
+            pieces[job.places] = result
+            if sum(map(len, pieces)) == work.counts[job.key]:
+                in_order = [pieces[places] for places in sorted(pieces, key=lambda places: places.start)]
+                urgent.append(_ShardJob(job.key, pieces=in_order, before=known.get(job.key)))
             yield None, _count_waiting(waiting)
 
 
-def _count_waiting(waiting: Mapping[ShardKey, Mapping[int, Sequence[StoredImage]]]) -> int:
-    return sum(len(some) for pieces in waiting.values() for some in pieces.values())
+def _count_waiting(waiting: Mapping[ShardKey, Mapping[range, ImagePiece]]) -> int:
+    return sum(len(places) for pieces in waiting.values() for places in pieces)
 
 
 def _list_jobs(

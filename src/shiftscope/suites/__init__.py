@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from ..errors import UserError, unknown
 from ..executor import Executor, Progress, open_executor
@@ -27,7 +27,9 @@ from ..store.image import StoredImage
 from ..store.manifest import DatasetInfo, MakeCommand, describe_versions, format_size_option, read_manifest
 from ..store.shard import SharedImages
 from ..world import Sampling, finish_scenes
-from .study import Study, list_studies, load_study
+
+if TYPE_CHECKING:
+    from .study import Study
 
 DEVICE = "device"  # in a stored spec: where the pictures were drawn, unless on the CPU
 GPU_PIECE = 32  # images that one process draws together there
@@ -413,8 +415,10 @@ class Suite(Generic[S]):
     # What else a suite may have.
 
     @property
-    def study(self) -> Study | None:
+    def study(self) -> "Study | None":
         """The trainings and tests that `shiftscope study SUITE` runs: STUDY in the folder's `study.py`."""
+        from .study import list_studies, load_study
+
         return load_study(self.name) if self.name in list_studies() else None
 
     @property

@@ -71,7 +71,7 @@ def test_the_shares_of_a_pixel_add_up_to_one_and_points_are_fewer_than_samples(d
     stage = build_scene_mesh(bodies_of(drawn))
     size = (96, 64)
     buffer = draw_buffer(stage, Camera(), size, FOUR)
-    facets = facets_of(stage)
+    facets = facets_of(stage, pack_traits(stage.bodies))
     pixel, triangle = np.zeros((2, 4 * 96 * 64), np.int32)
     weight, places = np.zeros(4 * 96 * 64, np.float32), np.zeros((3, 4 * 96 * 64), np.float32)
     bare = np.zeros((64, 96), np.float32)

@@ -23,7 +23,7 @@ from ...questions.clevr.generator import generate_questions
 from ...questions.clevr.template_sets import builtin_part_templates, builtin_templates
 from ...render.image import GAP, PALE, Picture, draw_grid, load_font
 from ...render.lighting import LAMPS, SUN
-from ...render.paint import Canvas, paint_image
+from ...render.paint import Canvas, describe_scenes, paint_image
 from ...render.raster import render
 from ...scene import Object
 from ...schemas.superclevr import CATEGORIES, SHAPE
@@ -63,7 +63,8 @@ def fit_camera(shown: Body, size: tuple[int, int], share: float = 0.9) -> Camera
 
 def render_portrait(shown: Body, camera: Camera, size: tuple[int, int]) -> Picture:
     out = np.empty((size[1], size[0], 3), np.uint8)
-    paint_image(build_scene_mesh((shown,)), camera, (*LAMPS, SUN), Canvas(size), out)
+    (looks,) = describe_scenes([(shown,)], [camera], [(*LAMPS, SUN)], size)
+    paint_image(build_scene_mesh((shown,)), looks, Canvas(size), out)
     return out
 
 
