@@ -209,7 +209,8 @@ class Study:
         """What is trained for a row of a family of models; rows that share one train it once.
 
         Each has its `model` and `stages` (by name) with what `only` calls them, `name` (of its folder), `domain`,
-        `seed`, `scale` and `epochs`.
+        `seed`, `scale` and `epochs`; `base` are parts of another family that are trained before, and `use_base` says
+        what a TrainSpec makes of their folder.
         """
         raise NotImplementedError
 
