@@ -127,11 +127,11 @@ class TransferMatrix:
         default_factory=dict
     )
 
-    def group_rows_by(self, name: str) -> dict[str, list[Any]]:
-        """The trainings shown by their recipe, version or device: a page says where there are several."""
+    def group_rows_by(self, name: str, family: str = "") -> dict[str, list[Any]]:
+        """The trainings shown, or a family's, by recipe, version or device: a page says where there are several."""
         found: dict[str, list[Any]] = {}
         for entry in self.entries.values():
-            rows = found.setdefault(getattr(entry.origin, name), [])
+            rows = found.setdefault(getattr(entry.origin, name), []) if family in ("", entry.origin.family) else []
             if entry.trained not in rows:
                 rows.append(entry.trained)
         return found

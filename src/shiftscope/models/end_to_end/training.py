@@ -106,6 +106,10 @@ class AnswerStage(TrainStage):
                 made.sizes[name] = _read_number(name, value, self.sizes[name])
         return made
 
+    def identify(self) -> dict[str, Any]:
+        chosen = {"sizes": dict(self.sizes), "loss": self.answer_loss, "mixes_lengths": self.mixes_lengths}
+        return super().identify() | chosen | ({"objective": self.objective.to_json()} if self.objective else {})
+
     def describe(self, schema: Schema) -> dict[str, Any]:
         own: dict[str, Any] = {"objective": self.objective.to_json()} if self.objective else {}
         own |= {"reads": self.reads} if self.reads != BOTH else {}

@@ -89,6 +89,9 @@ class ConceptStage(TrainStage):
         epochs=24, batch=2048, lr=2e-3, weight_decay=0.01, warmup=0.025, ema=0.99, clip=1.0, patience=4
     )
 
+    def identify(self) -> dict[str, Any]:
+        return super().identify() | {"lessons": [list(lesson) for lesson in LESSONS]}
+
     def describe(self, schema: Schema) -> dict[str, Any]:
         return {"checked": self.check, "lessons": [list(lesson) for lesson in LESSONS]}
 

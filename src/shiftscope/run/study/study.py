@@ -37,7 +37,7 @@ from ...train.train import require_torch
 from ...trained_folder import TrainedFolder
 from ...url_path import refuse_url
 from .entries import EntryOrigin, StudyRecord, TrainingRecord, TransferEntry
-from .entry_store import EntryStore, build_transfer_matrix, hash_train_data
+from .entry_store import EntryStore, build_transfer_matrix, hash_plan, hash_train_data
 from .evaluation import adapt_model, diagnose_models, evaluate_testset, write_run_folders
 from .part_training import StudyParts, train_part
 from .prefetch import prefetch
@@ -47,6 +47,7 @@ from .test_sets import TEST, StudyTestSet, StudyTestSets
 
 LOCAL_FOLDER = re.compile(r"(?<= )/\S*/")  # of this machine: whoever runs a command again has another
 WEIGHTS, MODELS_FOLDER, RUNS = ("weights", "models", "runs")  # folders of a study: parts, whole models, runs
+LEARNED = ("vocabulary", "words", "answers", "features")  # of a config, what differs with the data of a row
 LEAST_MINUTES = 0.1  # that a training gets, once it has begun
 
 
@@ -346,7 +347,7 @@ class _StudyRun:
         planned = self.study.list_parts(trained, self.spec.scale, family)
         stages = [(part, stage) for part, plan in zip(parts, planned, strict=True) for stage in plan.stages]
         recipes = [
-            [{k: v for k, v in part.config(stage).items() if k != "vocabulary"}, part.about[stage]["recipe"]]
+            [{k: v for k, v in part.config(stage).items() if k not in LEARNED}, part.about[stage]["recipe"]]
             for part, stage in stages
         ]
         fitted = [part.about.get(key) for part in parts for key in part.FIGURES]
@@ -362,6 +363,7 @@ class _StudyRun:
             __version__,
             datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             content_id(fitted) if fitted else None,
+            hash_plan(self.spec.suite, trained, self.spec.scale, family),
         )
 
     def _build_training_record(self, origin: EntryOrigin, parts: Sequence[TrainedFolder]) -> TrainingRecord:

@@ -6,11 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shiftscope.run.study.entry_store import OTHER_PART, build_transfer_matrix
+from shiftscope.models.film import FilmStage
+from shiftscope.report.study_page import describe_mixed_rows
+from shiftscope.run.study.entry_store import OTHER_PART, build_transfer_matrix, hash_plan, hash_train_data
 from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED
 from shiftscope.suites.superclevr import findings
 from shiftscope.suites.superclevr.study import STUDY, StudyDomain, TrainingSetup, factor_grid
 from study_toys import TOOK, TOY, VISUAL, asked, cell, changed, diagnosis, factor, first, training
+
+FILM = hash_train_data("superclevr", TrainingSetup(), TOY, "film")
 
 
 def board(*cells):
@@ -87,6 +91,30 @@ def test_cells_of_data_that_would_be_made_otherwise_are_left_out():
     assert "trained on data that would be made otherwise" in made.left_out[0][1]
     made = board(replace(cell(15), test=replace(asked(), spec="old")))
     assert "its test would be made otherwise" in made.left_out[0][1]
+
+
+def test_cells_of_a_training_that_is_planned_otherwise_are_left_out():
+    today = hash_plan("superclevr", TrainingSetup(), TOY, "neuro_symbolic")
+    assert len(board(changed(cell(15), plan=today)).entries) == 1
+    made = board(changed(cell(15), plan="of another recipe"))
+    assert not made.entries
+    assert "another recipe" in made.left_out[0][1]
+
+
+def test_a_plan_changes_with_recipe_and_sizes():
+    stage = FilmStage()
+    assert stage.identify() != stage.configure({"width": "64"}).identify() != stage.configure({"lr": "0.1"}).identify()
+    assert len({hash_plan("superclevr", TrainingSetup(), TOY, family) for family in ("film", "lstm", "mdetr")}) == 3
+
+
+def test_families_have_recipes_of_their_own():
+    other = changed(cell(10, model="film"), family="film", recipe="f", weights=(("answerer", "w"),), train_order=FILM)
+    made = board(cell(10), other, cell(12, TrainingSetup.from_name("easy")))
+    assert len(made.entries) == 3 and describe_mixed_rows(made) == []
+    mixed = board(cell(10), other, cell(12, TrainingSetup.from_name("easy"), recipe="s"))
+    assert describe_mixed_rows(mixed) == [
+        "The rows are of 2 different recipes of neuro_symbolic (r: default; s: easy)."
+    ]
 
 
 def test_a_row_is_of_one_training():
