@@ -346,8 +346,13 @@ class SuperclevrStudy(Study):
         found: dict[str, float] = {}
         for trained in parts:
             for stage in trained.parts:
-                figures = trained.about[stage]["val"]
+                entry = trained.about[stage]
+                figures = entry["val"]
                 found |= {"program": figures["exact"]} if stage == _trained.QUESTION_PARSER else figures
+                if (
+                    stage not in _trained.PARSERS and "rise" in entry
+                ):  # by which it is judged whether it was trained out
+                    found[f"{stage}: rise over the last quarter of its epochs"] = entry["rise"]
         return found
 
     def describe_scale(self, scale: StudyScale) -> str:
