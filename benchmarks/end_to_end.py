@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.table import table
+from shiftscope.models.end_to_end.questions import list_answers
 from shiftscope.train.accelerator import make_accelerator
 from shiftscope.train.data import TRAIN, VAL, TrainValData, gather_split, open_training_data
 from shiftscope.train.loop import TrainingPaused
@@ -76,7 +77,12 @@ def main() -> None:
         splits[split] = gather_split(data, split, [stage], device=str(device), workers=given.workers)
         print(f"{split}: {len(splits[split].supervision[stage.name]):,} questions, {time.monotonic() - start:.1f} s")
     made = TrainValData(splits[TRAIN], splits[VAL], time.monotonic() - start)
-    found: list[Sequence[object]] = [_count_majority(splits[TRAIN], splits["test"], stage.name)]
+    learned = splits[TRAIN].supervision[stage.name]
+    chance = f"{100 / len(list_answers(data.schema, learned.answer_words)):.2f}"
+    found: list[Sequence[object]] = [
+        ("random, any answer", chance, chance, chance, "", "", "", ""),
+        _count_majority(splits[TRAIN], splits["test"], stage.name),
+    ]
     for row, spec in specs.items():
         try:
             left = given.minutes - (time.monotonic() - start) / 60

@@ -137,6 +137,10 @@ class TrainStage:
         """Whether `collect` gives what the other's gave of the same questions, and need not be called again."""
         return type(self) is type(other) and self.name == other.name
 
+    def identify(self) -> dict[str, Any]:
+        """What is chosen by hand, told without importing torch: a study does not show what was chosen otherwise."""
+        return {"recipe": self.recipe.to_json(), "checked": self.check}
+
     def describe(self, schema: Schema) -> dict[str, Any]:
         """What the weights depend on besides recipe, seed and data."""
         return {"checked": self.check}

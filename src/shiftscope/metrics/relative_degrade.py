@@ -14,8 +14,8 @@ docs/decisions/008-relative-degrade.md. With A(i, j) the accuracy of the model t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..errors import UserError, unknown
 from ..result import Floats, RunRecords, Score
 from .accuracy import score_rows
 from .bootstrap import SceneBootstrap, bootstrap_interval, number_clusters
-from .intervals import none_if_nan, sum_by_slice
+from .intervals import none_if_nan, sum_by_slice, widen_side
 from .slices import WITHOUT_ANSWER, find_rows_apart, select_base_rows
 
 FORMS = ("printed", "footnote", "tabulated", "absolute")
@@ -122,6 +122,22 @@ class ResampledAccuracies(Generic[K]):
         drawn = (resampled.sum_by_slice(sums.ravel(), at.ravel(), len(asked)) for sums in (hits, among))
         with np.errstate(invalid="ignore", divide="ignore"):
             self._replicates = np.divide(*drawn)  # [replicate, key]
+
+    def subtract(self, pairs: Sequence[tuple[K, K]]) -> DegradeEstimate:
+        """The accuracy of the first key less that of the second, the mean over pairs: one for each seed.
+
+        The interval is over scenes; with several seeds, over scenes and seeds.
+        """
+        gaps = np.array([self.values[one] - self.values[other] for one, other in pairs])
+        first, second = ([self._place[pair[k]] for pair in pairs] for k in (0, 1))
+        drawn = (self._replicates[:, first] - self._replicates[:, second]).mean(1)
+        found = DegradeEstimate.from_replicates(float(gaps.mean()), drawn, self.scenes)
+        if len(pairs) < 2 or found.low is None or found.high is None:
+            return found
+        seeds = [(float(gaps.var(ddof=1)) / len(pairs), len(pairs) - 1.0)]
+        sides = (found.value - found.low, found.high - found.value)
+        below, above = (widen_side(side, seeds, max(self.scenes - 1.0, 1.0))[0] for side in sides)
+        return replace(found, low=found.value - below, high=found.value + above)
 
     def measure_degrade(self, keys: Mapping[TrainTest, K], factor: str, form: str) -> DegradeEstimate:
         """Relative Degrade over the accuracies of these keys; a UserError where one that it needs is missing."""

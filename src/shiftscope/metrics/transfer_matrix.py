@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -127,11 +127,11 @@ class TransferMatrix:
         default_factory=dict
     )
 
-    def group_rows_by(self, name: str) -> dict[str, list[Any]]:
-        """The trainings shown by their recipe, version or device: a page says where there are several."""
+    def group_rows_by(self, name: str, family: str = "") -> dict[str, list[Any]]:
+        """The trainings shown, or a family's, by recipe, version or device: a page says where there are several."""
         found: dict[str, list[Any]] = {}
         for entry in self.entries.values():
-            rows = found.setdefault(getattr(entry.origin, name), [])
+            rows = found.setdefault(getattr(entry.origin, name), []) if family in ("", entry.origin.family) else []
             if entry.trained not in rows:
                 rows.append(entry.trained)
         return found
@@ -159,6 +159,13 @@ class TransferMatrix:
             return resampled.measure_degrade(keys, grid.factor, form) if resampled else None
         except UserError:  # an entry is missing, or nothing is right: no figure rather than half of one
             return None
+
+    def subtract_accuracies(self, pairs: Sequence[tuple[EntryKey, EntryKey]], group: str) -> DegradeEstimate | None:
+        """By how much the first of two entries is above the second, the mean over pairs; None where one is missing."""
+        scores, resampled = self._resample(group)
+        if resampled is None or not pairs or any(key not in scores for pair in pairs for key in pair):
+            return None
+        return resampled.subtract(pairs)
 
     def compare_models(self, first: str, second: str, trained: Any, tested: Any, group: str) -> PairedTest | None:
         """Two models of one training on the same questions: the first minus the second."""

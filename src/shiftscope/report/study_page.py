@@ -92,8 +92,11 @@ def describe_data(matrix: TransferMatrix) -> str:
 def describe_mixed_rows(matrix: TransferMatrix) -> list[str]:
     """A sentence for each thing that the rows shown do not have in common."""
     sentences = []
-    for field, name in (("recipe", "recipes"), ("version", "versions of shiftscope"), ("device", "devices")):
-        groups = matrix.group_rows_by(field)
+    families = dict.fromkeys(entry.origin.family for entry in matrix.entries.values())
+    # Families of models have recipes of their own.
+    fields = [*(("recipe", f"recipes of {family}", family) for family in families)]
+    for field, name, family in (*fields, ("version", "versions of shiftscope", ""), ("device", "devices", "")):
+        groups = matrix.group_rows_by(field, family)
         if len(groups) > 1:
             listed = "; ".join(
                 f"{value[:8] if field == 'recipe' else value}: {', '.join(t.label for t in rows)}"

@@ -1,6 +1,6 @@
 """NS-CL: differentiable programs give the answers of soft execution, and gradients; lessons grow longer."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -11,7 +11,7 @@ from shiftscope.lang.exec.soft import execute_soft
 from shiftscope.lang.program import ProgramError
 from shiftscope.lang.scene_posterior import ScenePosterior, build_certain_posterior
 from shiftscope.lang.text import parse_program
-from shiftscope.models.nscl.training import NEVER, ProgramData, ProgramExamples, find_place, give_answer
+from shiftscope.models.nscl.training import NEVER, ConceptStage, ProgramData, ProgramExamples, find_place, give_answer
 from shiftscope.scene import load_schema
 from shiftscope.scene_table import pack_scenes
 from shiftscope.suites import load_suite
@@ -145,3 +145,16 @@ def test_concepts_are_learned_from_answers():
         losses[-1].backward()
         optimizer.step()
     assert losses[-1] < 0.8 * losses[0]
+
+
+def test_a_batch_whose_programs_look_at_nothing_teaches_nothing():
+    """As a question parser that has hardly learned makes them: how many things are there?"""
+    examples = make_examples()
+    prepared = execution.ConceptLowering(SCHEMA).prepare([parse_program("count(scene())")] * len(examples))
+    held = replace(examples, data=replace(examples.data, programs=prepared))
+    batch = held.batch(torch.arange(2))
+    numbers = batch.regions.features.shape[-1], batch.regions.part_features.shape[-1]
+    module = network.ConceptSpace(network.ConceptConfig(SCHEMA, *numbers))
+    loss, _ = ConceptStage().loss(module, batch)
+    loss.backward()
+    assert not module.relations.grad.any()

@@ -62,6 +62,9 @@ class AnswerStage(TrainStage):
     debiasable: bool = False  # whether its network has `read_states`, and it learns from answers alone
     answer_loss: str = SOFTMAX  # the form of the loss of answers
     objective: Objective | None = None  # what it learns from instead of that loss
+    mixes_lengths: bool = (
+        False  # whether batches hold questions of all lengths: norms over a batch want what tests have
+    )
     works_blind: bool = False  # whether its network also works without any image
     reads: str = BOTH  # or what it is left with, of question and image
 
@@ -103,10 +106,15 @@ class AnswerStage(TrainStage):
                 made.sizes[name] = _read_number(name, value, self.sizes[name])
         return made
 
+    def identify(self) -> dict[str, Any]:
+        chosen = {"sizes": dict(self.sizes), "loss": self.answer_loss, "mixes_lengths": self.mixes_lengths}
+        return super().identify() | chosen | ({"objective": self.objective.to_json()} if self.objective else {})
+
     def describe(self, schema: Schema) -> dict[str, Any]:
         own: dict[str, Any] = {"objective": self.objective.to_json()} if self.objective else {}
         own |= {"reads": self.reads} if self.reads != BOTH else {}
         own |= {"loss": self.answer_loss} if self.answer_loss != SOFTMAX else {}
+        own |= {"mixes_lengths": True} if self.mixes_lengths else {}
         return {"checked": self.check, "sizes": dict(self.sizes), "features": self._describe_features(schema)} | own
 
     def collects_like(self, other: TrainStage) -> bool:
@@ -185,7 +193,7 @@ class AnswerStage(TrainStage):
             from .image_features import compute_features, load_features
 
             images = compute_features(load_features(config.features, self.backbone), images, device)
-        return AnswerExamples(questions, config, images, device)
+        return AnswerExamples(questions, config, images, device, 1 if self.mixes_lengths else SORTED)
 
     def logits(self, module: Any, batch: Any) -> torch.Tensor:
         found: torch.Tensor = module(self.hide(batch))
@@ -241,10 +249,17 @@ class AnswerExamples:
     """Questions as a table of numbers on the device, and what there is to see of each image."""
 
     def __init__(
-        self, questions: AnsweredQuestions, config: AnswererConfig, images: torch.Tensor | None, device: str
+        self,
+        questions: AnsweredQuestions,
+        config: AnswererConfig,
+        images: torch.Tensor | None,
+        device: str,
+        together: int = SORTED,
     ) -> None:
+        """So many batches are sorted by length together."""
         import torch
 
+        self.together = together
         words, lengths = config.encode_words(questions.texts)
         self.words, self.device, self.images = torch.from_numpy(words).to(device), device, images
         self.lengths, self.image_of = torch.from_numpy(lengths), torch.from_numpy(questions.images)
@@ -257,12 +272,12 @@ class AnswerExamples:
         return len(self.lengths)
 
     def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
-        """Questions of similar length together; of images that are seen anew, all questions about one."""
+        """Questions of similar length together, unless they are mixed; of images that are seen anew, all about one."""
         if self.shared:
             return group_by_image(self.image_of.numpy(), batch, random)
         from ..nsvqa.question_parser.loss import make_batches
 
-        return make_batches(self.lengths.numpy(), batch, random, SORTED)
+        return make_batches(self.lengths.numpy(), batch, random, self.together)
 
     def batch(self, rows: torch.Tensor) -> Any:
         import torch

@@ -12,6 +12,7 @@ class FilmStage(AnswerStage):
     """`stride` 2 makes cells of 32 pixels: blocks then look across most of the image, and are four times as fast."""
 
     debiasable = True
+    mixes_lengths = True  # its blocks have batch norms
     sizes = MappingProxyType(
         {"words": 256, "hidden": 512, "width": 128, "blocks": 4, "stride": 2, "pooled": 512, "answers": 1024}
         | {"dropout": 0.2, "word_dropout": 0.05}

@@ -1,12 +1,12 @@
 """FiLM's network: a stem, blocks whose norms the question sets, and a head over pooled cells.
 
-As published, with a GRU for the question and coordinates beside the channels. Cells are pooled by their mean
-besides their maximum, since a mean can count. Behind the stem no norm looks at more than one question.
+As published, with a GRU for the question, coordinates beside the channels and batch norms in the blocks. Cells are
+pooled by their mean besides their maximum, since a mean can count. Norms of each question by itself were tried: they
+leave what all images have in common, of which what differs between images is then a small part (docs/decisions/037).
 """
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..end_to_end.network import AnswerBatch, Answerer, AnswerHead, AnswerStates, PlacedConv, QuestionEncoder, pick_rows
 from ..end_to_end.questions import AnswererConfig
@@ -19,10 +19,11 @@ class FilmBlock(nn.Module):
         super().__init__()
         self.first = PlacedConv(width, width)
         self.second = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(width, affine=False)  # the question scales and shifts
 
     def forward(self, cells: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
         cells = self.first(cells).relu()
-        found = normalise_cells(self.second(cells))
+        found = self.norm(self.second(cells))
         return cells + torch.addcmul(shift[:, :, None, None], found, scale[:, :, None, None]).relu()
 
 
@@ -32,13 +33,13 @@ class FilmTrunk(nn.Module):
     def __init__(self, width: int, blocks: int, pooled: int) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(FilmBlock(width) for _ in range(blocks))
-        self.last = PlacedConv(width, pooled)
+        self.last, self.norm = PlacedConv(width, pooled), nn.BatchNorm2d(pooled)
 
     def forward(self, cells: Tensor, scales: Tensor, shifts: Tensor) -> Tensor:
         """[question, …] of cells [question, channel, y, x] and what [question, block, channel] does to them."""
         for k, block in enumerate(self.blocks):
             cells = block(cells, scales[:, k], shifts[:, k])
-        cells = normalise_cells(self.last(cells)).relu()
+        cells = self.norm(self.last(cells)).relu()
         return torch.cat([cells.amax((2, 3)), cells.mean((2, 3))], 1)
 
 
@@ -65,10 +66,3 @@ class FilmAnswerer(Answerer):
         set_by = self.film(self.drop(question)).to(cells.dtype)
         scales, shifts = set_by.view(len(batch), 2, self.size("blocks"), -1).unbind(1)
         return self.answer.read_states(self.trunk(cells, 1 + scales, shifts), question)
-
-
-def normalise_cells(cells: Tensor) -> Tensor:
-    """The channels and cells of each question around 0, by themselves; in the layout that a GPU's convolutions like."""
-    rows = cells.permute(0, 2, 3, 1)
-    with torch.autocast(cells.device.type, enabled=False):  # which would make it float32
-        return F.layer_norm(rows, rows.shape[1:]).permute(0, 3, 1, 2)

@@ -84,8 +84,9 @@ class Mdetr(nn.Module):
             self.embed.weight[UNKNOWN].zero_()  # a word that training never showed says nothing
         self.places = nn.Parameter(torch.randn(LONGEST, width) * 0.02)
         self.text = self._build_layers("text_layers")
-        self.object = nn.Sequential(nn.Linear(region + FRAME, width), nn.LayerNorm(width))
-        self.part = nn.Sequential(nn.Linear(part_region + FRAME, width), nn.LayerNorm(width))
+        self.object = nn.Sequential(nn.Linear(region, width), nn.LayerNorm(width))
+        self.part = nn.Sequential(nn.Linear(part_region, width), nn.LayerNorm(width))
+        self.frame = nn.Linear(FRAME, width)  # apart: a few numbers among thousands would hardly be seen at first
         self.owned = nn.Linear(width, width)
         self.sorts = nn.Parameter(torch.randn(2, width) * 0.02)  # an object, a part
         self.image = self._build_layers("image_layers")
@@ -122,9 +123,9 @@ class Mdetr(nn.Module):
 
     def encode_regions(self, regions: Regions) -> Tensor:
         """[image, region, width + 5] what stands for each region, objects first; its box, and whether it is there."""
-        frames = [_frame_boxes(boxes, regions.size) for boxes in (regions.boxes, regions.part_boxes)]
-        objects = self.object(torch.cat([regions.features.float(), frames[0]], -1))
-        parts = self.part(torch.cat([regions.part_features.float(), frames[1]], -1))
+        frames = [self.frame(_frame_boxes(boxes, regions.size)) for boxes in (regions.boxes, regions.part_boxes)]
+        objects = self.object(regions.features.float()) + frames[0]
+        parts = self.part(regions.part_features.float()) + frames[1]
         parts = parts + self.owned(gather_rows(objects, regions.owner))
         tokens = torch.cat([objects + self.sorts[0], parts + self.sorts[1]], 1)
         there = torch.cat([regions.exists, regions.part_exists], 1) > 0

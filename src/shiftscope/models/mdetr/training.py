@@ -99,6 +99,9 @@ class GroundedAnswerStage(GroundingStage):
     check = 20_000
     recipe = TrainRecipe(epochs=30, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.02, clip=1.0, patience=3)
 
+    def identify(self) -> dict[str, Any]:
+        return super().identify() | {"still_grounding": STILL_GROUNDING}
+
     def build(self, config: AnswererConfig, parts: Mapping[str, nn.Module]) -> nn.Module:
         """With what the first stage learned, where that is given."""
         module = self.build_network(config)

@@ -43,6 +43,7 @@ class EntryOrigin:
     version: str  # of shiftscope
     made: str  # when, in UTC
     learned: str | None = None  # content id of what answers rest on besides: what was fitted after training
+    plan: str | None = None  # content id of what was chosen by hand for the training; older records lack it
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -51,7 +52,7 @@ class EntryOrigin:
             "trained": self.trained.to_json(),
             "weights": dict(self.weights),
             **{n: getattr(self, n) for n in ("train_order", "recipe", "device", "version", "made")},
-            **({} if self.learned is None else {"learned": self.learned}),
+            **{n: getattr(self, n) for n in ("learned", "plan") if getattr(self, n) is not None},
         }
 
     @classmethod
@@ -64,7 +65,7 @@ class EntryOrigin:
             study.training_type.from_json(data["trained"]),
             tuple((str(name), str(digest)) for name, digest in data["weights"].items()),
             **{n: str(data[n]) for n in ("train_order", "recipe", "device", "version", "made")},
-            learned=str(data["learned"]) if "learned" in data else None,
+            **{n: str(data[n]) for n in ("learned", "plan") if n in data},
         )
 
     def hash_of(self, stages: Sequence[str]) -> tuple[str, ...]:

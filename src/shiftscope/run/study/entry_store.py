@@ -15,9 +15,10 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from ...errors import UserError
 from ...files import encode_utf8, explain_write_errors, read_whole, write_whole
 from ...metrics.transfer_matrix import EntryKey, TransferMatrix
-from ...model import NO_ADAPTATION
+from ...model import NO_ADAPTATION, get_traits
 from ...records import content_id, read_json
 from ...suites.study import load_study
+from ...trainable import Trainable
 from .entries import OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry, parse_record
 
 LINES_SUFFIX = ".jsonl"
@@ -135,6 +136,7 @@ def merge_records(
 
 
 OLD_TRAINING = "it was trained on data that would be made otherwise today"
+OLD_PLAN = "it was trained by another recipe, or in other sizes, than today's"
 OLD_TEST = "its test would be made otherwise today"
 OTHER_TEST = "its test had other questions than those of most entries"
 OTHER_PART = "a part of it is of another training than that of most entries which share it"
@@ -156,6 +158,19 @@ def hash_train_data(suite: str, trained: Any, scale: Any, family: str, version: 
     """Names the data that today's code trains on, part by part, or those of an earlier version."""
     parts = load_study(suite).list_parts(trained, scale, family)
     return content_id([_build_spec(part.domain, scale, version) for part in parts])
+
+
+@lru_cache(maxsize=256)
+def hash_plan(suite: str, trained: Any, scale: Any, family: str) -> str:
+    """Names what today's code chooses for the trainings of a row: recipes and sizes."""
+    trainables = [_find_trainable(part) for part in load_study(suite).list_parts(trained, scale, family)]
+    return content_id([[stage.identify() for stage in one.stages] for one in trainables])
+
+
+def _find_trainable(part: Any) -> Trainable:
+    found = get_traits(part.model).trainable
+    assert found is not None
+    return found.configure(dict(part.settings))
 
 
 def _build_spec(domain: Any, scale: Any, version: int | None) -> dict[str, Any]:
@@ -193,6 +208,9 @@ def build_transfer_matrix(
             e.origin.train_order == hash_train_data(e.origin.suite, e.trained, scale, e.origin.family, data_version)
         ),
         OLD_TRAINING,
+    )
+    keep_matching(
+        lambda e: e.origin.plan in (None, hash_plan(e.origin.suite, e.trained, scale, e.origin.family)), OLD_PLAN
     )
     keep_matching(lambda e: e.test.spec == hash_test_data(e.tested, scale, data_version), OLD_TEST)
     forms = keep_majority(lambda e: e.tested, lambda e: e.test.questions, OTHER_TEST)

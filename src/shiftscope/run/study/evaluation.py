@@ -18,7 +18,7 @@ from ...files import read_whole
 from ...lang.text import format_program
 from ...metrics.calibration import Reliability
 from ...metrics.transfer_matrix import EntryOutcome
-from ...model import EVERYTHING, NO_ADAPTATION, Adaptable, Model, get_reads, predict_checked
+from ...model import EVERYTHING, NO_ADAPTATION, Adaptable, Model, get_traits, predict_checked
 from ...records import canonical_json
 from ...result import Prediction, QuestionRecord, RunRecords
 from ...store.run_log import RUN_FILE, RunWriter
@@ -87,7 +87,7 @@ def score_rows(rows: Mapping[str, Rows], testset: StudyTestSet) -> Outcomes:
 
 
 def _ask(model: Model, name: str, questions: StudyQuestions) -> Rows:
-    reads = get_reads(name, model) or EVERYTHING
+    reads = getattr(model, "reads", None) or get_traits(name).reads or EVERYTHING  # a name without its folder
     size = getattr(model, "largest_batch", getattr(model, "batch", BATCH))
     examples = list(questions.iter_examples())
     rows: Rows = []

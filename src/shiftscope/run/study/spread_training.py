@@ -5,7 +5,7 @@ that is lost with its node begins again from what the driver has.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,15 @@ from ...train.train import show_no_progress
 from ...trained_folder import MODEL_FILE
 from .part_training import make_training_data, train_part
 
+BASE = "base"  # a node's folder of what a part stands on
+
 
 class PartJob(NamedTuple):
     """A part to train, what is there of it, and how long it may take."""
 
     part: Any
     files: Mapping[str, bytes]
+    base: Mapping[str, bytes]  # files of what it stands on; none where it stands on nothing
     minutes: float | None
 
 
@@ -37,26 +40,40 @@ class PartOutcome(NamedTuple):
 
 
 def spread_training(
-    suite: str, parts: Sequence[Any], folder: Path, executor: Executor, *, device: str, command: str, end: float | None
+    suite: str,
+    parts: Sequence[Any],
+    folder: Path,
+    executor: Executor,
+    *,
+    device: str,
+    command: str,
+    end: float | None,
+    find_base: Callable[[Any], Path | None] = lambda part: None,
 ) -> Iterator[PartOutcome]:
-    """Train the parts and keep each in the folder as it comes; `end` is a time of `time.monotonic`."""
+    """Train the parts and keep each in the folder as it comes; `end` is a time of `time.monotonic`.
+
+    `find_base` names the folder of what a part stands on, which is trained by then.
+    """
     on_gpu = device != "cpu" and executor.gpus > 0
     if device.startswith("cuda") and not on_gpu:
         raise UserError("no node of the cluster has a GPU; omit --device")
     task = partial(_train_there, suite, "cuda" if on_gpu else "cpu", command)
-    jobs = _list_jobs(parts, folder, end)
+    jobs = _list_jobs(parts, folder, end, find_base)
     with closing(executor.map_replicated(_build_nothing, task, jobs, on_gpu=on_gpu)) as trained:
         for job, outcome in trained:
             _write_files(folder / job.part.name, outcome.files)
             yield outcome
 
 
-def _list_jobs(parts: Sequence[Any], folder: Path, end: float | None) -> Iterator[PartJob]:
+def _list_jobs(
+    parts: Sequence[Any], folder: Path, end: float | None, find_base: Callable[[Any], Path | None]
+) -> Iterator[PartJob]:
     for part in parts:
         left = None if end is None else (end - time.monotonic()) / 60
         if left is not None and left <= 0:
             return
-        yield PartJob(part, _read_files(folder / part.name), left)
+        base = find_base(part)
+        yield PartJob(part, _read_files(folder / part.name), _read_files(base) if base else {}, left)
 
 
 def _build_nothing() -> None:
@@ -67,8 +84,10 @@ def _train_there(suite: str, device: str, command: str, _: None, job: PartJob) -
     with TemporaryDirectory() as name:
         folder = Path(name)
         _write_files(folder / job.part.name, job.files)
-        data = make_training_data(suite, job.part, device=device, workers=1)
+        _write_files(folder / BASE, job.base)
+        (data,) = make_training_data(suite, [job.part], device=device, workers=1)
         given: dict[str, Any] = {"device": device, "command": command, "minutes": job.minutes}
+        given |= {"base": folder / BASE} if job.base else {}
         try:
             train_part(suite, job.part, data, folder, **given, bar=show_no_progress)
         except TrainingPaused:

@@ -37,9 +37,9 @@ from ...train.train import require_torch
 from ...trained_folder import TrainedFolder
 from ...url_path import refuse_url
 from .entries import EntryOrigin, StudyRecord, TrainingRecord, TransferEntry
-from .entry_store import EntryStore, build_transfer_matrix, hash_train_data
+from .entry_store import EntryStore, build_transfer_matrix, hash_plan, hash_train_data
 from .evaluation import adapt_model, diagnose_models, evaluate_testset, write_run_folders
-from .part_training import find_finished, make_training_data, train_part
+from .part_training import StudyParts, train_part
 from .prefetch import prefetch
 from .spread_training import spread_training
 from .study_spec import StudySpec
@@ -47,6 +47,7 @@ from .test_sets import TEST, StudyTestSet, StudyTestSets
 
 LOCAL_FOLDER = re.compile(r"(?<= )/\S*/")  # of this machine: whoever runs a command again has another
 WEIGHTS, MODELS_FOLDER, RUNS = ("weights", "models", "runs")  # folders of a study: parts, whole models, runs
+LEARNED = ("vocabulary", "words", "answers", "features")  # of a config, what differs with the data of a row
 LEAST_MINUTES = 0.1  # that a training gets, once it has begun
 
 
@@ -69,7 +70,7 @@ class _Job:
 
     family: str
     rows: tuple[tuple[StudyRow, tuple[TestKey, ...]], ...]
-    parts: tuple[Any, ...]  # of all rows, each once; the shared one first
+    parts: tuple[Any, ...]  # of all rows, each once; what they stand on first, then the shared one
 
 
 class _StudyRun:
@@ -93,6 +94,7 @@ class _StudyRun:
             adapted=len(spec.adapts) > 1,
         )
         self.folder = spec.out / WEIGHTS
+        self.parts = StudyParts(self.study, spec.out / MODELS_FOLDER, self.folder, self.device, spec.workers)
         self.background = self.device != "cpu" if spec.background is None else spec.background
 
     def run(self) -> Iterator[StudyRecord]:
@@ -124,12 +126,15 @@ class _StudyRun:
         self.diagnosed = {(d.origin.family, d.trained, d.tested): d for d in matrices[TEST].diagnoses}
 
     def _make_records(self) -> Iterator[StudyRecord]:
-        jobs = list(self._list_jobs())
+        jobs = self._list_jobs()
         # One part may be needed by several jobs: it is trained with the first.
         parts = [part for job in jobs for part in job.parts]
         if not self.spec.executor.shares_disk and not self._train_on_cluster(list(dict.fromkeys(parts))):
             return
-        data_makers = [partial(self._make_training_data, part, parts.index(part) == k) for k, part in enumerate(parts)]
+        data_makers = [
+            partial(self.parts.make_data, part, parts[k:] if parts.index(part) == k else ())
+            for k, part in enumerate(parts)
+        ]
         testset_makers = [
             partial(self.testsets.get_or_make, *key) for job in jobs for _, tests in job.rows for key in tests
         ]
@@ -161,9 +166,10 @@ class _StudyRun:
         self.tell("the minutes are over; the same command resumes from here")
         return True
 
-    def _list_jobs(self) -> Iterator[_Job]:
-        """What is still to be done; rows that share their first part together."""
+    def _list_jobs(self) -> list[_Job]:
+        """What is still to be done: rows that share their first part together, and models that share a row."""
         finished = 0
+        jobs: list[tuple[int, _Job]] = []  # with the place of its first row
         for family in dict.fromkeys(map(find_family, self.spec.models)):
             groups: dict[Any, list[tuple[StudyRow, tuple[TestKey, ...]]]] = {}
             for row in (row for row in self.rows if self.study.suits(family, row.trained)):
@@ -174,9 +180,11 @@ class _StudyRun:
             for rows in groups.values():
                 parts = [self._list_parts(family, row) for row, _ in rows]
                 shared = dict.fromkeys(part for column in zip(*parts, strict=True) for part in column)
-                yield _Job(family, tuple(rows), tuple(shared))
+                base = dict.fromkeys(one for part in shared for one in part.base)
+                jobs.append((self.rows.index(rows[0][0]), _Job(family, tuple(rows), (*base, *shared))))
         if finished:
             self.tell(f"{finished} rows have all their entries already")
+        return [job for _, job in sorted(jobs, key=lambda one: one[0])]
 
     def _list_missing_tests(self, family: str, row: StudyRow) -> tuple[TestKey, ...]:
         """The test sets a row is still to be evaluated on; one that is diagnosed comes once more, at the end.
@@ -225,14 +233,8 @@ class _StudyRun:
     def _list_parts(self, family: str, row: StudyRow) -> Sequence[Any]:
         return self.study.list_parts(row.trained, self.spec.scale, family)
 
-    def _make_training_data(self, part: Any, first: bool) -> TrainValData | None:
-        """What a part learns from; nothing where it is trained already, or will be by then."""
-        if not first or self._find_part(part) is not None:
-            return None
-        return make_training_data(self.spec.suite, part, device=self.device, workers=self.spec.workers)
-
     def _find_or_train(self, part: Any, data: TrainValData | None) -> TrainedFolder:
-        trained = self._find_part(part)
+        trained = self.parts.find(part)
         if trained is not None:
             return trained
         self.tell(f"training {part.name}")
@@ -244,11 +246,17 @@ class _StudyRun:
         assert data is not None
         left = self.spec.minutes and max(self.spec.minutes - (time.monotonic() - self.began) / 60, LEAST_MINUTES)
         given: dict[str, Any] = {"device": self.spec.device, "command": self.spec.command, "minutes": left}
-        return train_part(self.spec.suite, part, data, self.folder, **given, bar=self.bar)
+        return train_part(
+            self.spec.suite, part, data, self.folder, **given, bar=self.bar, base=self.parts.find_base(part)
+        )
 
     def _train_on_cluster(self, parts: Sequence[Any]) -> bool:
         """Train what is missing, as much at once as the cluster has room for; False where the minutes were too few."""
-        todo = [part for part in parts if self._find_part(part) is None]
+        bases = [part for part in parts if not part.base]
+        return all(self._train_at_once(some) for some in (bases, [part for part in parts if part.base]))
+
+    def _train_at_once(self, parts: Sequence[Any]) -> bool:
+        todo = [part for part in parts if self.parts.find(part) is None]
         if not todo:
             return True
         where = self.spec.suite, todo, self.folder, self.spec.executor
@@ -257,16 +265,12 @@ class _StudyRun:
         finished = 0
         with self.bar("training on the cluster") as tell:
             tell(0, len(todo), "")
-            for outcome in spread_training(*where, **given):
+            for outcome in spread_training(*where, **given, find_base=self.parts.find_base):
                 finished += not outcome.paused
                 tell(finished, len(todo), "")
         if finished < len(todo):
             self.tell(f"{finished} of {len(todo)} trainings are finished; the same command resumes from {self.folder}")
         return finished == len(todo)
-
-    def _find_part(self, part: Any) -> TrainedFolder | None:
-        """The part as it was trained before: here, or as it is shipped where that was trained in the same way."""
-        return find_finished(self.spec.suite, part, self.folder) or self.study.find_shipped(part)
 
     # --- evaluation: the entries of a row ---------------------------------------------------------------
 
@@ -280,7 +284,7 @@ class _StudyRun:
     ) -> Iterator[StudyRecord | None]:
         """The entries of a row, test set by test set; None once the minutes are over."""
         origin = self._build_origin(family, row.trained, parts)
-        folder = self._combine_parts(row, parts)
+        folder = self.parts.combine(row.trained.label.replace("@", "-").replace(" ", "-"), parts)
         if self.kept.get((family, row.trained)) != origin.weights:
             yield self._add(self._build_training_record(origin, parts))
         models: dict[tuple[str, str], Model] = {}
@@ -329,21 +333,13 @@ class _StudyRun:
         took = tuple((name, round(value, 3)) for name, value in seconds.items())
         return TransferEntry(contender, replace(origin, learned=learned), test, run.outcomes, took, adapted)
 
-    def _combine_parts(self, row: StudyRow, parts: Sequence[TrainedFolder]) -> Path:
-        """The folder of the whole model: a part's own, if that is all of it."""
-        if len(parts) == 1:
-            return parts[0].folder
-        folder: Path = self.spec.out / MODELS_FOLDER / row.trained.label.replace("@", "-").replace(" ", "-")
-        self.study.combine_parts(folder, parts)
-        return folder
-
     def _add(self, record: StudyRecord) -> StudyRecord:
         self.store.add(record)
         return record
 
     def _find_origin(self, family: str, row: StudyRow) -> EntryOrigin | None:
         """What entries of the row would rest on; None where a part is yet to be trained."""
-        parts = [self._find_part(part) for part in self._list_parts(family, row)]
+        parts = [self.parts.find(part) for part in self._list_parts(family, row)]
         trained = [part for part in parts if part is not None]
         return self._build_origin(family, row.trained, trained) if len(trained) == len(parts) else None
 
@@ -351,7 +347,7 @@ class _StudyRun:
         planned = self.study.list_parts(trained, self.spec.scale, family)
         stages = [(part, stage) for part, plan in zip(parts, planned, strict=True) for stage in plan.stages]
         recipes = [
-            [{k: v for k, v in part.config(stage).items() if k != "vocabulary"}, part.about[stage]["recipe"]]
+            [{k: v for k, v in part.config(stage).items() if k not in LEARNED}, part.about[stage]["recipe"]]
             for part, stage in stages
         ]
         fitted = [part.about.get(key) for part in parts for key in part.FIGURES]
@@ -367,6 +363,7 @@ class _StudyRun:
             __version__,
             datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             content_id(fitted) if fitted else None,
+            hash_plan(self.spec.suite, trained, self.spec.scale, family),
         )
 
     def _build_training_record(self, origin: EntryOrigin, parts: Sequence[TrainedFolder]) -> TrainingRecord:

@@ -1,13 +1,17 @@
 """Findings: what the paper found and what this project set itself, each with its rule, checked on a matrix.
 
-A finding *holds* or *does not hold*; where entries are missing it is *not measured*.
+A bar of the project is reached by the figure itself. What compares figures, or holds one against the paper's words,
+goes by 95% intervals over scenes, and seeds where there are several: see `judge_gaps`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from ...metrics.relative_degrade import DegradeEstimate
 from ...metrics.significance import correct_holm
-from ...metrics.transfer_matrix import TransferMatrix, median_throughput, sum_training_seconds
-from ..study import FAILS, HOLDS, NOT_MEASURED, FactorGrid, Finding
+from ...metrics.transfer_matrix import EntryKey, TransferMatrix, median_throughput, sum_training_seconds
+from ...result import Score
+from ..study import FAILS, HOLDS, NOT_MEASURED, FactorGrid, Finding, Gap, judge_gaps
 from .reported import FACTORS as REPORTED_FACTORS
 from .reported import REPORTED
 from .study import MODELS, OBJECT, PART, STUDY, TEXTS, StudyDomain, TrainingSetup, factor_grid
@@ -21,75 +25,79 @@ RATIO = 0.7  # of p_nsvqa_exact's Relative Degrade to p_nsvqa's, at most
 LEAST = 0.03  # p_nsvqa's Relative Degrade, from which the ratio counts
 SURE = 0.05
 LITTLE = 0.02  # a loss of accuracy below this is hardly one
+NO_WORSE = 0.01  # a Relative Degrade that is surely higher by less than this is no worse
 MACHINE = "H200"  # a device's name holds it
 MINUTES, IMAGES, QUESTIONS = 8, 3_000, 10_000
+
+
+Degrades = Mapping[str, DegradeEstimate]
 
 
 def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
     """What the paper finds (sections 5.1 and 5.2), in domain and factor by factor."""
     yield from _check_in_domain(matrix)
     visual, redundancy, distribution, composition = (
-        {m: d.value for m in (*NON_MODULAR, *MODULAR) if (d := matrix.measure_degrade(m, factor_grid(f), FORM, OBJECT))}
+        {m: d for m in (*NON_MODULAR, *MODULAR) if (d := matrix.measure_degrade(m, factor_grid(f), FORM, OBJECT))}
         for f in REPORTED_FACTORS
     )
     # A mean of losses and gains hides both, so all of these are of the form that counts gains as losses.
     rule = f"Relative Degrade ({FORM})"
-    yield _compare(
+    yield _compare_degrades(
         "Redundancy: modular models hardly suffer from it (not a blind test, see Table 1, redundancy).",
         f"{rule} of {_join(MODULAR)} below 2%",
         redundancy,
         MODULAR,
-        lambda d: all(d[m] < 0.02 for m in MODULAR),
+        lambda d: [Gap.below(d[m], 0.02) for m in MODULAR],
     )
-    yield _compare(
+    yield _compare_degrades(
         "Redundancy: non-modular models suffer more than modular ones.",
         f"{rule} of {_join(NON_MODULAR)} above that of {_join(MODULAR)}",
         redundancy,
         (*NON_MODULAR, *MODULAR),
-        lambda d: min(d[m] for m in NON_MODULAR) > max(d[m] for m in MODULAR),
+        lambda d: _subtract_each(d, NON_MODULAR, MODULAR),
     )
-    yield _compare(
+    yield _compare_degrades(
         "Visual complexity: non-modular models are more robust to it than modular ones.",
         f"{rule} of {_join(NON_MODULAR)} below 10%, of {_join(MODULAR)} above 12%",
         visual,
         (*NON_MODULAR, *MODULAR),
-        lambda d: all(d[m] < 0.1 for m in NON_MODULAR) and all(d[m] > 0.12 for m in MODULAR),
+        lambda d: [*(Gap.below(d[m], 0.1) for m in NON_MODULAR), *(Gap.above(d[m], 0.12) for m in MODULAR)],
     )
-    yield _compare(
+    yield _compare_degrades(
         "Visual complexity: modular models suffer from it.",
         f"{rule} of {_join(PAPERS_OWN)} above 12%",
         visual,
         PAPERS_OWN,
-        lambda d: all(d[m] > 0.12 for m in PAPERS_OWN),
+        lambda d: [Gap.above(d[m], 0.12) for m in PAPERS_OWN],
     )
     existing = (*NON_MODULAR, "nscl", "nsvqa")
-    yield _compare(
+    yield _compare_degrades(
         "Concept distribution: all existing models suffer a lot.",
         f"{rule} of {_join(existing)} above 20%",
         distribution,
         existing,
-        lambda d: all(d[m] > 0.2 for m in existing),
+        lambda d: [Gap.above(d[m], 0.2) for m in existing],
     )
-    yield _compare(
+    yield _compare_degrades(
         "Concept distribution: NSVQA is better than the other existing models.",
         f"{rule} of nsvqa lower than that of {_join(existing[:-1])} by 7.5 points or more",
         distribution,
         existing,
-        lambda d: d["nsvqa"] + 0.075 <= min(d[m] for m in existing[:-1]),
+        lambda d: _subtract_each(d, existing[:-1], ("nsvqa",), 0.075),
     )
-    yield _compare(
+    yield _compare_degrades(
         "Compositionality: non-modular models are more robust than NSCL and NSVQA.",
         f"{rule} of {_join(NON_MODULAR)} below that of nscl and nsvqa",
         composition,
         existing,
-        lambda d: max(d[m] for m in NON_MODULAR) < min(d["nscl"], d["nsvqa"]),
+        lambda d: _subtract_each(d, ("nscl", "nsvqa"), NON_MODULAR),
     )
-    yield _compare(
+    yield _compare_degrades(
         "Compositionality: with uncertainty, NSVQA is more robust than the non-modular models.",
         f"{rule} of p_nsvqa below that of {_join(NON_MODULAR)}",
         composition,
         (*NON_MODULAR, "p_nsvqa"),
-        lambda d: d["p_nsvqa"] < min(d[m] for m in NON_MODULAR),
+        lambda d: _subtract_each(d, NON_MODULAR, ("p_nsvqa",)),
     )
     for factor, name in (
         ("visual", "Visual complexity"),
@@ -103,53 +111,76 @@ def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
 
 
 def _check_in_domain(matrix: TransferMatrix) -> Iterator[Finding]:
-    known = {
-        m: s.value
-        for m in (*NON_MODULAR, *MODULAR)
-        if (s := matrix.find_score(m, *STUDY.default, OBJECT)) and s.value is not None
-    }
-    yield _compare(
+    rule = "accuracy on default, object questions:"
+    yield _compare_models(
+        matrix,
         "In domain: modular models perform much better than non-modular ones.",
-        f"accuracy on default, object questions: each of {_join(MODULAR)} above each of {_join(NON_MODULAR)}",
-        known,
-        (*NON_MODULAR, *MODULAR),
-        lambda a: min(a[m] for m in MODULAR) > max(a[m] for m in NON_MODULAR),
+        f"{rule} each of {_join(MODULAR)} above each of {_join(NON_MODULAR)}",
+        MODULAR,
+        NON_MODULAR,
     )
-    yield _compare(
+    yield _compare_models(
+        matrix,
         "In domain: P-NSVQA outperforms all other models of the paper.",
-        f"accuracy on default, object questions: p_nsvqa above {_join((*NON_MODULAR, *MODULAR[:-1]))}",
-        known,
-        (*NON_MODULAR, *MODULAR),
-        lambda a: a["p_nsvqa"] > max(a[m] for m in (*NON_MODULAR, *MODULAR[:-1])),
+        f"{rule} p_nsvqa above {_join((*NON_MODULAR, *MODULAR[:-1]))}",
+        ("p_nsvqa",),
+        (*NON_MODULAR, *MODULAR[:-1]),
     )
+
+
+def _compare_models(matrix: TransferMatrix, says: str, rule: str, high: Sequence[str], low: Sequence[str]) -> Finding:
+    """Each of some models above each of others, in domain; by the seeds that two of them have in common."""
+    scores = {m: matrix.find_score(m, *STUDY.default, OBJECT) for m in dict.fromkeys((*low, *high))}
+    figures, whole = _format_scores(scores)
+    if not whole:
+        return Finding(says, rule, NOT_MEASURED, figures)
+    pairs = [_pair_seeds(matrix, one, other) for one in high for other in low]
+    found = [matrix.subtract_accuracies(some, OBJECT) for some in pairs]
+    least = min((gap for gap in found if gap), key=lambda gap: gap.value)
+    seeds = sorted({len(some) for some in pairs})
+    told = f"; least difference {_format_points(least.value, least.low, least.high)}, seeds: "
+    gaps = [Gap.above(gap, 0.0) for gap in found if gap]
+    return Finding(
+        says, rule, judge_gaps(gaps), figures + told + " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
+    )
+
+
+def _pair_seeds(matrix: TransferMatrix, one: str, other: str) -> list[tuple[EntryKey, EntryKey]]:
+    trained, tested = STUDY.default
+    rows = [replace(trained, seed=seed) for seed in STUDY.seeds]
+    pairs: list[tuple[EntryKey, EntryKey]] = [((one, row, tested), (other, row, tested)) for row in rows]
+    return [pair for pair in pairs if all(matrix.find_outcome(*key, OBJECT) for key in pair)]
+
+
+def _subtract_each(degrades: Degrades, high: Sequence[str], low: Sequence[str], least: float = 0.0) -> list[Gap]:
+    """Each of the first above each of the second, by so much; scenes are paired."""
+    return [Gap.above(degrades[one].subtract(degrades[other]), least) for one in high for other in low]
 
 
 def _check_tail(matrix: TransferMatrix) -> Finding:
-    trained = TrainingSetup.from_name("long")
-    tests = {name: StudyDomain.from_name(name) for name in ("long", "tail")}
-    scores = {name: matrix.find_score("nscl", trained, at, OBJECT) for name, at in tests.items()}
-    known = {name: s.value for name, s in scores.items() if s and s.value is not None}
-    return _compare(
-        "Concept distribution: overall accuracy on long-tailed data hides how badly the tail is answered (NSCL).",
-        "nscl trained on long: accuracy on tail 20 points or more below that on long",
-        known,
-        ("long", "tail"),
-        lambda a: a["long"] - a["tail"] >= 0.2,
-    )
+    says = "Concept distribution: overall accuracy on long-tailed data hides how badly the tail is answered (NSCL)."
+    rule = "nscl trained on long: accuracy on tail 20 points or more below that on long"
+    keys: list[EntryKey] = [
+        ("nscl", TrainingSetup.from_name("long"), StudyDomain.from_name(name)) for name in ("long", "tail")
+    ]
+    scores = {key[2].variant: matrix.find_score(*key, OBJECT) for key in keys}
+    figures, _ = _format_scores(scores)
+    gap = matrix.subtract_accuracies([(keys[0], keys[1])], OBJECT)
+    if gap is None:
+        return Finding(says, rule, NOT_MEASURED, figures)
+    told = f", {_format_points(gap.value, gap.low, gap.high)}"
+    return Finding(says, rule, judge_gaps([Gap.above(gap, 0.2)]), figures + told)
 
 
-def _compare(
-    says: str,
-    rule: str,
-    known: Mapping[str, float],
-    needed: Sequence[str],
-    holds: Callable[[Mapping[str, float]], bool],
+def _compare_degrades(
+    says: str, rule: str, known: Degrades, needed: Sequence[str], find_gaps: Callable[[Degrades], Sequence[Gap]]
 ) -> Finding:
     """Decided by figures of several models; not measured unless all of them are there."""
     there = {name: known[name] for name in needed if name in known}
     lacking = [name for name in needed if name not in known]
-    figures = _format_listed(there) + (f"; not measured: {', '.join(lacking)}" if there and lacking else "")
-    return Finding(says, rule, _decide(None if lacking else holds(there)), figures)
+    figures = ", ".join(f"{model} {_format_degrade(found)}" for model, found in there.items())
+    figures += f"; not measured: {', '.join(lacking)}" if there and lacking else ""
+    return Finding(says, rule, NOT_MEASURED if lacking else judge_gaps(find_gaps(there)), figures)
 
 
 def _join(models: Sequence[str]) -> str:
@@ -159,14 +190,14 @@ def _join(models: Sequence[str]) -> str:
 def _check_more_robust(matrix: TransferMatrix, grid: FactorGrid, name: str) -> Finding:
     where = grid.title.removeprefix(grid.factor)
     says = f"{name}{where}: uncertainty makes NSVQA more robust."
-    rule = "paired interval of p_nsvqa's Relative Degrade (tabulated) minus nsvqa's is below 0"
+    rule = "Relative Degrade (tabulated) of p_nsvqa below that of nsvqa, by their paired interval"
     plain, soft = (matrix.measure_degrade(m, grid, "tabulated", OBJECT) for m in PAPERS_OWN)
     if plain is None or soft is None:
         return Finding(says, rule, NOT_MEASURED)
     change = soft.subtract(plain)
     points = _format_points(change.value, change.low, change.high)
     figures = f"{_format_percent(plain.value)} → {_format_percent(soft.value)}, {points}"
-    return Finding(says, rule, _decide(change.high is not None and change.high < 0), figures)
+    return Finding(says, rule, judge_gaps([Gap.below(change, 0.0)]), figures)
 
 
 def check_targets(matrix: TransferMatrix) -> Iterator[Finding]:
@@ -181,15 +212,12 @@ def check_targets(matrix: TransferMatrix) -> Iterator[Finding]:
             _decide(None if value is None else value >= least),
             "" if value is None else _format_percent(value, apart_from=least),
         )
-    blind = {
-        m: s.value for m in ("lstm", "cnn_lstm") if (s := matrix.find_score(m, *STUDY.default, OBJECT)) and s.value
-    }
-    yield _compare(
+    yield _compare_models(
+        matrix,
         "cnn_lstm, which sees the image, is better than lstm, which does not.",
         "accuracy on default, object questions",
-        blind,
-        ("lstm", "cnn_lstm"),
-        lambda a: a["cnn_lstm"] > a["lstm"],
+        ("cnn_lstm",),
+        ("lstm",),
     )
     pair = matrix.compare_models("p_nsvqa", "nsvqa", *STUDY.default, OBJECT)
     decided, figures = None, ""
@@ -221,12 +249,12 @@ def _check_ratio(matrix: TransferMatrix, grid: FactorGrid) -> Finding:
     if base.value >= LEAST:
         ratio = ours.divide(base)
         ends = "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
-        return Finding(says, rule, _decide(ratio.value <= RATIO), f"{figures}ratio {ratio.value:.2f}{ends}")
+        return Finding(says, rule, judge_gaps([Gap.below(ratio, RATIO)]), f"{figures}ratio {ratio.value:.2f}{ends}")
     change = ours.subtract(base)
     return Finding(
         f"p_nsvqa_exact is no less robust than p_nsvqa: {grid.title}.",
-        "elsewhere no worse: paired interval of the difference not above 0",
-        _decide(change.low is None or change.low <= 0),
+        f"elsewhere no worse: paired difference below {100 * NO_WORSE:.0f} point",
+        judge_gaps([Gap.below(change, NO_WORSE)]),
         figures + _format_points(change.value, change.low, change.high),
     )
 
@@ -311,13 +339,22 @@ def _decide(decided: bool | None) -> str:
     return NOT_MEASURED if decided is None else HOLDS if decided else FAILS
 
 
-def _format_listed(values: dict[str, float]) -> str:
-    return ", ".join(f"{model} {_format_percent(value)}" for model, value in values.items())
+def _format_scores(scores: Mapping[str, Score | None]) -> tuple[str, bool]:
+    """The figures that are there, and whether all are."""
+    known = {name: s.value for name, s in scores.items() if s is not None and s.value is not None}
+    lacking = [name for name in scores if name not in known]
+    listed = ", ".join(f"{name} {_format_percent(value)}" for name, value in known.items())
+    return listed + (f"; not measured: {', '.join(lacking)}" if known and lacking else ""), not lacking
 
 
 def _format_losses(losses: dict[str, float]) -> str:
     shown = {model: f"{100 * loss:+.2f}" for model, loss in losses.items()}
     return ", ".join(f"{model} {text if float(text) else '0.00'} points" for model, text in shown.items())
+
+
+def _format_degrade(found: DegradeEstimate) -> str:
+    ends = "" if found.low is None or found.high is None else f" ({100 * found.low:.2f} to {100 * found.high:.2f})"
+    return f"{_format_percent(found.value)}{ends}"
 
 
 def _format_percent(share: float, apart_from: float | None = None) -> str:

@@ -24,7 +24,7 @@ from ...question import Question
 from ...records import JsonRecord
 from ...registry import MODELS as _MODELS
 from ...schemas.superclevr import SCHEMA
-from ...trainable import ANSWERS, IMAGES, PROGRAMS
+from ...trainable import ANSWERS, IMAGES, PROGRAMS, TrainStage
 from ...trained_folder import MODEL_FILE
 from ..study import FactorGrid, Finding, Study, StudyRow, find_family
 from .suite import SuperclevrSpec
@@ -38,6 +38,8 @@ MODELS = tuple(name for name in TEXTS["models"] if name in _MODELS.names())  # o
 OBJECT, PART = "object", "part"  # questions about whole vehicles, and about their parts
 REDUNDANCY_LEVELS = VARIANTS["redundancy"]
 JOINT = frozenset((IMAGES, ANSWERS))
+SHIPPED_BACKBONE = "shipped"  # what a stage names whose backbone is a scene parser
+BACKBONE = "backbone"  # the setting, and the attribute of a stage, that names what sees images
 FAMILY = _trained.TrainedModel.KIND  # of the models whose question parser can be plain
 VISUAL_LEVELS = (MID, "hard")  # at which the variants of a factor but visual complexity can be seen
 TEST_VARIANTS = {**VARIANTS, "distribution": ("bal", "slt", "long", "head", "tail", "oppo")}
@@ -138,12 +140,18 @@ class PartTraining:
     seed: int
     scale: StudyScale
     settings: tuple[tuple[str, str], ...] = ()  # as `train --set` gives them
+    base: tuple[PartTraining, ...] = ()  # the row's parsers that it stands on, trained before
 
     @property
     def name(self) -> str:
         """Of its folder."""
         label = "-".join([self.domain.label.replace("@", "-"), *(value for _, value in self.settings)])
-        return f"{self.scale.name}-{self.only or self.model}-{label}-{self.seed}"
+        what = self.model if self.base else self.only or self.model
+        return f"{self.scale.name}-{what}-{label}-{self.seed}"
+
+    def use_base(self, folder: Path) -> dict[str, Any]:
+        """What a TrainSpec says of the base: other parts of the model are taken from there, or it is the backbone."""
+        return {"other": folder} if self.only else {"settings": (*self.settings, (BACKBONE, str(folder)))}
 
     @property
     def epochs(self) -> int | None:
@@ -264,20 +272,35 @@ class SuperclevrStudy(Study):
         return [StudyRow(trained, tuple(domains)) for trained, domains in rows if domains]
 
     def list_parts(self, trained: TrainingSetup, scale: StudyScale, family: str) -> tuple[PartTraining, ...]:
-        """Stages that learn from different things are trained apart, so that rows can share them."""
+        """Stages that learn from different things are trained apart, so that rows can share them.
+
+        Whatever looks at images by a scene parser, or reads by a question parser, has those of its own row: what they
+        learned from is what the row is trained on, and nothing else.
+        """
         model = self.list_models(family)[0]
         trainable = get_traits(model).trainable
         assert trainable is not None
         stages = trainable.stages
-        if len(stages) == 1 or any(stage.needs for stage in stages):
-            names = tuple(stage.name for stage in stages)
-            return (PartTraining(model, names, "", self._find_domain(trained, JOINT), trained.seed, scale),)
+        if family != FAMILY:
+            return (self._plan_whole(model, stages, trained, scale),)
         domains = [self._find_domain(trained, stage.supervision) for stage in stages]
         plain = tuple(PLAIN.items()) if trained.plain else ()
         each = [
             (s, at, plain if s.name == _trained.QUESTION_PARSER else ()) for s, at in zip(stages, domains, strict=True)
         ]
         return tuple(PartTraining(model, (s.name,), s.option, at, trained.seed, scale, how) for s, at, how in each)
+
+    def _plan_whole(
+        self, model: str, stages: Sequence[TrainStage], trained: TrainingSetup, scale: StudyScale
+    ) -> PartTraining:
+        """All stages of a model at once, but those that are parsers of the row."""
+        parsers = {part.stages[0]: part for part in self.list_parts(trained, scale, FAMILY)}
+        taken = tuple(parsers[stage.name] for stage in stages if stage.name in parsers)
+        seeing = any(getattr(stage, BACKBONE, "") == SHIPPED_BACKBONE for stage in stages)
+        base = taken or ((parsers[_trained.SCENE_PARSER],) if seeing else ())
+        only = ",".join(stage.option for stage in stages if stage.name not in parsers) if taken else ""
+        names, domain = tuple(stage.name for stage in stages), self._find_domain(trained, JOINT)
+        return PartTraining(model, names, only, domain, trained.seed, scale, base=base)
 
     def _find_domain(self, trained: TrainingSetup, supervision: frozenset[str]) -> StudyDomain:
         """Questions are the default's at their level; who learns from images too has both of one domain."""
@@ -323,8 +346,13 @@ class SuperclevrStudy(Study):
         found: dict[str, float] = {}
         for trained in parts:
             for stage in trained.parts:
-                figures = trained.about[stage]["val"]
+                entry = trained.about[stage]
+                figures = entry["val"]
                 found |= {"program": figures["exact"]} if stage == _trained.QUESTION_PARSER else figures
+                if (
+                    stage not in _trained.PARSERS and "rise" in entry
+                ):  # by which it is judged whether it was trained out
+                    found[f"{stage}: rise over the last quarter of its epochs"] = entry["rise"]
         return found
 
     def describe_scale(self, scale: StudyScale) -> str:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lazy import lazy
@@ -176,7 +177,7 @@ def test_what_stands_behind_a_question_does_not_change_its_answer(splits):
             assert torch.allclose(module(batch), module(padded), atol=1e-4)
 
 
-@pytest.mark.parametrize("model", ["lstm", "cnn_lstm", "film"])
+@pytest.mark.parametrize("model", ["lstm", "cnn_lstm"])
 def test_what_else_is_asked_in_a_batch_does_not_change_an_answer_that_is_learned(model, splits):
     """Batches hold questions of like length, and a test set holds all: norms over a batch would differ."""
     module, examples = start(configure(model, dropout="0", word_dropout="0"), splits)
@@ -184,6 +185,34 @@ def test_what_else_is_asked_in_a_batch_does_not_change_an_answer_that_is_learned
     other = replace(one, words=one.words[[0, 1, 1, 1, 1, 1]], lengths=one.lengths[[0, 1, 1, 1, 1, 1]])
     module.train()  # the images are the same, and so are the statistics of what sees them
     assert torch.allclose(module(one)[:2], module(other)[:2], atol=1e-5)
+
+
+def test_batches_of_a_model_with_batch_norms_hold_questions_of_all_lengths(splits):
+    for model, mixed in (("film", True), ("lstm", False)):
+        _, examples = start(configure(model), splits)
+        examples.lengths = torch.arange(len(examples)) + 1
+        batches = examples.epoch(4, np.random.default_rng(0))
+        widest = max(np.ptp(rows) for rows in batches)
+        assert (widest > len(examples) // 2) == mixed
+
+
+def test_places_do_not_drown_what_is_seen_there():
+    network = lazy("shiftscope.models.end_to_end.network")
+    torch.manual_seed(0)
+    conv = network.PlacedConv(98, 64)
+    assert conv.place.weight.abs().max() <= 0.1  # as of one convolution over 100 channels
+    assert conv.place.weight.abs().max() > 0.05
+
+
+def test_what_differs_between_images_reaches_the_head_of_film():
+    """Of what the head reads, an eighth at least differs from image to image before anything is learned."""
+    film = lazy("shiftscope.models.film.network")
+    torch.manual_seed(0)
+    trunk = film.FilmTrunk(64, 4, 128).train()
+    cells = torch.randn(64, 64, 6, 8).relu() * (torch.rand(64, 1, 6, 8) < 0.1)  # things in a tenth of the cells
+    with torch.no_grad():
+        pooled = trunk(cells, torch.ones(64, 4, 64), torch.zeros(64, 4, 64))
+    assert (pooled - pooled.mean(0)).norm(dim=1).mean() > 0.125 * pooled.norm(dim=1).mean()
 
 
 @pytest.mark.parametrize("model", ["lstm", "film"])

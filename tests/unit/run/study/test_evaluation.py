@@ -16,6 +16,7 @@ from shiftscope.models.nsvqa import neuro_symbolic
 from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
 from shiftscope.picture import Picture
 from shiftscope.result import Prediction
+from shiftscope.run.study import evaluation
 from shiftscope.run.study.entries import ORACLE_BOTH, ORACLE_OBJECTS, ORACLE_SCENE, ORACLES, OracleDiagnosis
 from shiftscope.run.study.evaluation import (
     EntryRun,
@@ -299,3 +300,9 @@ def test_an_error_in_the_background_comes_out_in_front():
 
     with prefetch([broken], 1) as ahead, pytest.raises(ValueError, match="no room"):
         next(ahead)
+
+
+def test_a_model_is_asked_by_its_name_alone():
+    """nscl is no name to run by itself, and its model does not say what it reads: its file does."""
+    nothing = evaluation.StudyQuestions((), (), np.zeros(0, np.int64))
+    assert evaluation._ask(object(), "nscl", nothing) == []

@@ -1,6 +1,7 @@
 """Parsers of a study: the shipped ones are taken where they are what the study would train."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 from shiftscope.models.nsvqa.trained_model import PARSERS, SHIPPED, TrainedModel, read_trained_model
 from shiftscope.suites.superclevr.study import STUDY
@@ -19,6 +20,12 @@ def test_the_shipped_parsers_stand_for_the_default_row_of_seed_0():
         assert found.about["seconds"]["all"] > 0  # its own, as a training leaves it
         assert STUDY.find_shipped(replace(part, seed=1)) is None
         assert STUDY.find_shipped(replace(part, settings=(("questions", "plain"),))) is None
+
+
+def test_a_training_record_says_by_how_much_a_model_still_rose():
+    about = {"answerer": {"val": {"right": 0.5}, "rise": 0.0012}, "scene_parser": {"val": {"color": 0.9}, "rise": 0.1}}
+    found = STUDY.list_validation([SimpleNamespace(parts=tuple(about), about=about)])
+    assert found == {"right": 0.5, "answerer: rise over the last quarter of its epochs": 0.0012, "color": 0.9}
 
 
 def test_no_other_scale_or_variant_takes_them():

@@ -1,6 +1,7 @@
 """A study that was stopped goes on with the next cell; rows of other weights are made anew. Nothing is trained."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from shiftscope.model import Prompt
 from shiftscope.question import Question
 from shiftscope.result import Prediction, QuestionRecord
+from shiftscope.run.study import part_training
 from shiftscope.run.study import study as module
 from shiftscope.run.study.entries import ORACLES, OracleDiagnosis, StudyTestId, TrainingRecord, TransferEntry
 from shiftscope.run.study.entry_store import EntryStore, build_transfer_matrix, hash_test_data
@@ -34,6 +36,13 @@ class Weights:
     def parts(self):
         return [name for name in ("scene_parser", "question_parser") if name in self.about]
 
+    @property
+    def folder(self):
+        return Path(self.about["name"])
+
+    def id(self):
+        return self.about["name"]
+
     def config(self, stage):
         return {"width": 3}
 
@@ -43,14 +52,20 @@ class Lab:
 
     def __init__(self):
         self.trained, self.asked, self.kept, self.version = [], [], {}, "1"
+        self.made, self.bases = [], {}  # parts whose data were made together; what each stands on
         self.calibration = 1.0
 
-    def train(self, suite, part, data, folder, **rest):
+    def make_data(self, suite, parts, **rest):
+        self.made.append([part.name for part in parts])
+        return [f"data of {part.name}" for part in parts]
+
+    def train(self, suite, part, data, folder, base=None, **rest):
         assert data == f"data of {part.name}"
         self.trained.append(part.name)
+        self.bases[part.name] = base and base.name
         told = f"train --out /tmp/of/this/machine/{part.name} --seed 0"
         entry = {"blake2b": f"{part.name} {self.version}", "val": {"exact": 1.0}, "command": told, "recipe": {}}
-        about = {"seconds": {"all": 1.0}, "device": "toy", "calibration": self.calibration}
+        about = {"seconds": {"all": 1.0}, "device": "toy", "calibration": self.calibration, "name": part.name}
         self.kept[part.name] = Weights(about | dict.fromkeys(part.stages, entry))
         return self.kept[part.name]
 
@@ -89,8 +104,6 @@ def lab(monkeypatch):
         "require_torch": lambda model: None,
         "make_accelerator": lambda device_: device,
         "name_device": lambda device_: "toy",
-        "make_training_data": lambda suite, part, **rest: f"data of {part.name}",
-        "find_finished": lambda suite, part, folder: made.kept.get(part.name),
         "train_part": made.train,
         "StudyTestSets": lambda study_, scale, **rest: SimpleNamespace(get_or_make=made.make_testset),
         "build_model": lambda text, setting: Asked(text.partition(":")[0]),
@@ -100,6 +113,8 @@ def lab(monkeypatch):
         ),
     }.items():
         monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(part_training, "make_training_data", made.make_data)
+    monkeypatch.setattr(part_training, "find_finished", lambda suite, part, folder, base: made.kept.get(part.name))
     monkeypatch.setattr(SuperclevrStudy, "combine_parts", lambda self, folder, parts: None)
     return made
 
@@ -304,3 +319,37 @@ def test_a_training_is_kept_with_the_commands_that_trained_it(lab, tmp_path):
     made = [r for r in study(order(tmp_path, only=("easy",))) if isinstance(r, TrainingRecord)]
     scenes, questions = "paper-scene-easy-0", "paper-questions-default-0"  # without the machine's folders
     assert [r.command for r in made] == [f"train --out {scenes} --seed 0; train --out {questions} --seed 0"]
+
+
+SEEING = ("lstm", "film", "nscl")
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_what_sees_and_reads_has_the_parsers_of_its_row(lab, tmp_path, background):
+    list(study(order(tmp_path, models=SEEING, only=("mid", "easy"), background=background)))
+    assert lab.trained == [
+        "paper-lstm-default-0",
+        "paper-scene-default-0",
+        "paper-film-default-0",
+        "paper-questions-default-0",
+        "paper-nscl-default-0",
+        "paper-lstm-easy-0",
+        "paper-scene-easy-0",
+        "paper-film-easy-0",
+        "paper-nscl-easy-0",
+    ]
+    assert {name: base for name, base in lab.bases.items() if base} == {
+        "paper-film-default-0": "paper-scene-default-0",
+        "paper-film-easy-0": "paper-scene-easy-0",
+        "paper-nscl-default-0": "base-of-paper-nscl-default-0",
+        "paper-nscl-easy-0": "base-of-paper-nscl-easy-0",
+    }
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_models_that_learn_from_one_domain_share_its_data(lab, tmp_path, background):
+    list(study(order(tmp_path, models=SEEING, only=("mid", "easy"), background=background)))
+    assert [some for some in lab.made if len(some) > 1] == [
+        [f"paper-{model}-{row}-0" for model in SEEING] for row in ("default", "easy")
+    ]
+    assert sorted(name for some in lab.made for name in some) == sorted(lab.trained)
