@@ -121,6 +121,7 @@ def test_what_is_seen_and_where_counts_before_anything_is_learned(model):
     data = collect_toy(12, images=2)
     config = stage.fit_vocabulary(SCHEMA, data)
     module = stage.build(config, {}).eval()
+    stage.load_pretrained(module, config)
     words = torch.randint(3, config.tokens, (64, 9))
     seen, others = draw_regions(64, 2, 6), draw_regions(64, 2, 6)
     moved = torch.cat([seen[..., :-5], others[..., -5:]], -1)

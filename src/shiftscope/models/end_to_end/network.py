@@ -159,11 +159,13 @@ class PlacedConv(nn.Module):
     The two are convolved apart, once for all images: a GPU is slow where channels are not a multiple of eight.
     """
 
-    def __init__(self, inside: int, outside: int) -> None:
+    def __init__(self, inside: int, outside: int, *, even: bool = False) -> None:
+        """`even`: it begins as one convolution over all would; else places are seen best at first."""
         super().__init__()
         self.cells, self.place = nn.Conv2d(inside, outside, 1), nn.Conv2d(2, outside, 1, bias=False)
-        bound = (inside + 2) ** -0.5  # as of one convolution over all; else places would drown what is seen there
-        nn.init.uniform_(self.place.weight, -bound, bound)
+        if even:
+            bound = (inside + 2) ** -0.5
+            nn.init.uniform_(self.place.weight, -bound, bound)
 
     def forward(self, cells: Tensor) -> Tensor:
         y, x = (torch.linspace(-1, 1, side, device=cells.device) for side in cells.shape[2:])

@@ -62,9 +62,7 @@ class AnswerStage(TrainStage):
     debiasable: bool = False  # whether its network has `read_states`, and it learns from answers alone
     answer_loss: str = SOFTMAX  # the form of the loss of answers
     objective: Objective | None = None  # what it learns from instead of that loss
-    mixes_lengths: bool = (
-        False  # whether batches hold questions of all lengths: norms over a batch want what tests have
-    )
+    mixes_lengths: bool = False  # whether batches hold questions of all lengths, as norms over a batch want it
     works_blind: bool = False  # whether its network also works without any image
     reads: str = BOTH  # or what it is left with, of question and image
 

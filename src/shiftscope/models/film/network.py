@@ -17,7 +17,7 @@ class FilmBlock(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.first = PlacedConv(width, width)
+        self.first = PlacedConv(width, width, even=True)
         self.second = nn.Conv2d(width, width, 3, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(width, affine=False)  # the question scales and shifts
 
@@ -33,7 +33,7 @@ class FilmTrunk(nn.Module):
     def __init__(self, width: int, blocks: int, pooled: int) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(FilmBlock(width) for _ in range(blocks))
-        self.last, self.norm = PlacedConv(width, pooled), nn.BatchNorm2d(pooled)
+        self.last, self.norm = PlacedConv(width, pooled, even=True), nn.BatchNorm2d(pooled)
 
     def forward(self, cells: Tensor, scales: Tensor, shifts: Tensor) -> Tensor:
         """[question, …] of cells [question, channel, y, x] and what [question, block, channel] does to them."""
@@ -52,7 +52,7 @@ class FilmAnswerer(Answerer):
         self.drop = nn.Dropout(dropout)
         self.film = nn.Linear(hidden, 2 * self.size("blocks") * width)
         self.stem = nn.Sequential(
-            *(PlacedConv(self.features.channels, width), nn.BatchNorm2d(width), nn.ReLU()),
+            *(PlacedConv(self.features.channels, width, even=True), nn.BatchNorm2d(width), nn.ReLU()),
             *(nn.Conv2d(width, width, 3, self.size("stride"), 1), nn.BatchNorm2d(width), nn.ReLU()),
         )
         self.trunk = FilmTrunk(width, self.size("blocks"), pooled)

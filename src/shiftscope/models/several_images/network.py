@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..end_to_end.initial_weights import SPREAD, draw_weights
 from ..end_to_end.questions import END, PAD, AnswererConfig
 from ..nsvqa.scene_parser.config import SceneParserConfig
 from ..nsvqa.scene_parser.network import SceneParser
@@ -22,7 +23,6 @@ LONGEST = 128  # tokens of a question that are read, the first one included
 CORNERS = 4  # numbers that say where a region is, from 0 to 1
 EXTRA = CORNERS + 1  # numbers behind what stands for a region: its corners, and whether it is there
 ABSENT = -10_000.0  # added to the attention to what is not there
-SPREAD = 0.02  # of new embeddings, which norms scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,17 +182,3 @@ def cut_patches(images: Tensor, side: int) -> Tensor:
     corners = torch.stack([x / across, y / down, (x + 1) / across, (y + 1) / down], -1).flatten(0, 1)
     where = torch.cat([corners, torch.ones_like(corners[:, :1])], -1)
     return torch.cat([pixels, where.expand(len(images), -1, -1)], -1)
-
-
-def draw_weights(part: nn.Module) -> None:
-    """Begin with maps that keep the size of what they are given (Glorot and Bengio, 2010).
-
-    BERT's own spread of 0.02 fits its width of 768. In layers as narrow as ours it leaves next to nothing of what is
-    seen at the token that answers, and a training from nothing stays long at what the question alone tells.
-    """
-    if isinstance(part, nn.Embedding):
-        nn.init.normal_(part.weight, std=SPREAD)
-    if isinstance(part, nn.Linear):
-        nn.init.xavier_uniform_(part.weight)
-        if part.bias is not None:
-            nn.init.zeros_(part.bias)

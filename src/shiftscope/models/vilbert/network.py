@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..end_to_end.initial_weights import draw_weights
 from ..end_to_end.questions import AnswererConfig
-from ..several_images.network import ImageSetAnswerer, build_layer_config, draw_weights
+from ..several_images.network import ImageSetAnswerer, build_layer_config
 
 
 class CoAttention(nn.Module):

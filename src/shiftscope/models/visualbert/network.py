@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..end_to_end.questions import PAD, AnswererConfig
-from ..several_images.network import LONGEST, ImageSetAnswerer, draw_weights
+from ..several_images.network import LONGEST, ImageSetAnswerer
 
 
 class VisualBertAnswerer(ImageSetAnswerer):
@@ -29,7 +29,6 @@ class VisualBertAnswerer(ImageSetAnswerer):
         }
         kind: Any = VisualBertModel
         self.body = kind(VisualBertConfig(**given), add_pooling_layer=False)
-        self.body.apply(draw_weights)
 
     def encode_pairs(self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor) -> Tensor:
         # Its parts and not the whole model, which looks at its masks on the host: a step could not be captured.

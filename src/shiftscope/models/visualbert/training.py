@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..end_to_end.answering import TrainedAnswerer
-from ..end_to_end.pretrained import PretrainedStage
+from ..end_to_end.pretrained import GLOROT, PretrainedStage
 from ..end_to_end.questions import AnswererConfig
 from ..several_images.training import ImageSetStage, TextOnlyStage
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 class VisualBertStage(ImageSetStage, PretrainedStage):
     architecture, title = "visual_bert", "VisualBERT"
+    start = GLOROT
     sizes_of: Mapping[str, str] = MappingProxyType(
         {"width": "hidden_size", "heads": "num_attention_heads", "inside": "intermediate_size"}
         | {"layers": "num_hidden_layers"}

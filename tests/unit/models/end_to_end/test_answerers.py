@@ -199,7 +199,7 @@ def test_batches_of_a_model_with_batch_norms_hold_questions_of_all_lengths(split
 def test_places_do_not_drown_what_is_seen_there():
     network = lazy("shiftscope.models.end_to_end.network")
     torch.manual_seed(0)
-    conv = network.PlacedConv(98, 64)
+    conv = network.PlacedConv(98, 64, even=True)
     assert conv.place.weight.abs().max() <= 0.1  # as of one convolution over 100 channels
     assert conv.place.weight.abs().max() > 0.05
 
