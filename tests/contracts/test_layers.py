@@ -95,7 +95,8 @@ HEAVY = {
     "s3fs",
 }
 NETWORKS = {"scene_parser", "question_parser"}  # folders made of torch; imported only where one is used
-NETWORK_FILES = {"shared_batch_norm", "network", "initial_weights", "image_features", "execution", "loss"}  # single files
+# single files that are
+NETWORK_FILES = {"shared_batch_norm", "network", "initial_weights", "image_features", "execution", "loss"}
 
 ODD = {
     *("built", "asked", "told", "said", "made", "found", "known", "seen", "drawn", "heard", "taken", "given", "kept"),
