@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 from ..model import DEFAULTS, NO_ADAPTATION, get_traits
@@ -19,13 +19,11 @@ from ..registry import STUDIES
 from ..trained_folder import TrainedFolder
 
 if TYPE_CHECKING:
-    from ..metrics.relative_degrade import DegradeEstimate
     from ..metrics.transfer_matrix import TransferMatrix
 
 # The kinds of studies; STUDY_KIND in a suite's `__init__.py` says which its is, if not the first.
 TRANSFER, OF_MODELS, HELD_OUT, SELECTION = "transfer", "of_models", "held_out", "selection"
 HOLDS, FAILS, UNDECIDED, NOT_MEASURED = "holds", "does not hold", "undecided", "not measured"
-MANY = 1e6  # degrees of freedom of many scenes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,41 +34,6 @@ class Finding:
     rule: str
     verdict: str  # HOLDS, FAILS, NOT_MEASURED; UNDECIDED where a rule goes by intervals, and these allow both
     figures: str = ""
-
-
-class Gap(NamedTuple):
-    """How far a figure is on the side that a finding says, with its interval; None where that is not known."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def above(cls, found: DegradeEstimate, bar: float) -> Gap:
-        return cls(found.value - bar, *(None if end is None else end - bar for end in (found.low, found.high)))
-
-    @classmethod
-    def below(cls, found: DegradeEstimate, bar: float) -> Gap:
-        return cls(bar - found.value, *(None if end is None else bar - end for end in (found.high, found.low)))
-
-    def is_sure(self) -> bool:
-        return self.low is not None and self.low > 0
-
-    def is_surely_not(self, comparisons: int) -> bool:
-        """At a level corrected for so many comparisons (Bonferroni): one of them would else fail by chance."""
-        from ..metrics.intervals import student_quantile
-
-        if self.high is None:
-            return False
-        longer = student_quantile(MANY, comparisons) / student_quantile(MANY)
-        return self.value + (self.high - self.value) * longer < 0
-
-
-def judge_gaps(gaps: Sequence[Gap]) -> str:
-    """A finding holds where all that it says is surely so, and does not where some of it is surely not."""
-    if all(gap.is_sure() for gap in gaps):
-        return HOLDS
-    return FAILS if any(gap.is_surely_not(len(gaps)) for gap in gaps) else UNDECIDED
 
 
 @dataclass(frozen=True, slots=True)

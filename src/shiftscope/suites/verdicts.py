@@ -1,8 +1,8 @@
 """Verdicts by intervals: what figures at 95% settle for or against a finding, and what they leave open.
 
 A rule is true, false, or None where intervals allow both; rules join as sentences do. Figures that are compared are
-taken as independent. Where one of several comparisons settles a rule against it, its interval is at a level corrected
-for so many (Bonferroni): else one of them would settle it by chance.
+taken as independent, unless their difference was measured. Where one of several comparisons settles a rule against it,
+its interval is at a level corrected for so many (Bonferroni): else one of them would settle it by chance.
 """
 
 from __future__ import annotations
@@ -11,12 +11,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Protocol
 
-from ..result import Score
 from .study import FAILS, HOLDS, UNDECIDED
 
 Decided = bool | None  # None: open
 TAIL = 0.025
+
+
+class FigureWithEnds(Protocol):
+    """A figure whose interval may be unknown."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +39,19 @@ class Ends:
     high: float
 
     @classmethod
-    def read(cls, score: Score) -> Ends:
+    def read(cls, found: FigureWithEnds) -> Ends:
         """Without an interval it may be anything; so may a score that closes no gap."""
-        value = math.nan if score.value is None else score.value
-        unknown = score.value is None
-        low = -math.inf if score.low is None or unknown else score.low
-        return cls(value, low, math.inf if score.high is None or unknown else score.high)
+        value = math.nan if found.value is None else found.value
+        unknown = found.value is None
+        low = -math.inf if found.low is None or unknown else found.low
+        return cls(value, low, math.inf if found.high is None or unknown else found.high)
+
+    def measure_above(self, bar: float) -> Ends:
+        """How far it is above a bar."""
+        return Ends(self.value - bar, self.low - bar, self.high - bar)
+
+    def measure_below(self, bar: float) -> Ends:
+        return Ends(bar - self.value, bar - self.high, bar - self.low)
 
     def __sub__(self, other: Ends) -> Ends:
         value = self.value - other.value
@@ -65,13 +83,13 @@ def is_above(figure: Ends, bound: float = 0.0, comparisons: int = 1) -> Decided:
     """Whether it is above a bound, of one comparison or of several that must all hold."""
     if figure.low > bound:
         return True
-    return False if figure.widen(comparisons).high <= bound else None
+    return False if figure.widen(comparisons).high < bound else None
 
 
 def is_below(figure: Ends, bound: float, comparisons: int = 1) -> Decided:
     if figure.high < bound:
         return True
-    return False if figure.widen(comparisons).low >= bound else None
+    return False if figure.widen(comparisons).low > bound else None
 
 
 def is_within(figure: Ends, distance: float) -> Decided:
@@ -92,6 +110,11 @@ def count_between(rules: Sequence[Decided], least: float, most: float = math.inf
     if sure >= least and possible <= most:
         return True
     return False if possible < least or sure > most else None
+
+
+def judge_gaps(gaps: Sequence[Ends]) -> str:
+    """A finding holds where all of these are surely above 0, and does not where one is surely not."""
+    return name_verdict(join(*(is_above(gap, comparisons=len(gaps)) for gap in gaps)))
 
 
 def name_verdict(decided: Decided) -> str:

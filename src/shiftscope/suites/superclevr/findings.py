@@ -11,7 +11,8 @@ from ...metrics.relative_degrade import DegradeEstimate
 from ...metrics.significance import correct_holm
 from ...metrics.transfer_matrix import EntryKey, TransferMatrix, median_throughput, sum_training_seconds
 from ...result import Score
-from ..study import FAILS, HOLDS, NOT_MEASURED, FactorGrid, Finding, Gap, judge_gaps
+from ..study import FAILS, HOLDS, NOT_MEASURED, FactorGrid, Finding
+from ..verdicts import Ends, judge_gaps
 from .reported import FACTORS as REPORTED_FACTORS
 from .reported import REPORTED
 from .study import MODELS, OBJECT, PART, STUDY, TEXTS, StudyDomain, TrainingSetup, factor_grid
@@ -47,7 +48,7 @@ def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
         f"{rule} of {_join(MODULAR)} below 2%",
         redundancy,
         MODULAR,
-        lambda d: [Gap.below(d[m], 0.02) for m in MODULAR],
+        lambda d: [Ends.read(d[m]).measure_below(0.02) for m in MODULAR],
     )
     yield _compare_degrades(
         "Redundancy: non-modular models suffer more than modular ones.",
@@ -61,14 +62,17 @@ def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
         f"{rule} of {_join(NON_MODULAR)} below 10%, of {_join(MODULAR)} above 12%",
         visual,
         (*NON_MODULAR, *MODULAR),
-        lambda d: [*(Gap.below(d[m], 0.1) for m in NON_MODULAR), *(Gap.above(d[m], 0.12) for m in MODULAR)],
+        lambda d: [
+            *(Ends.read(d[m]).measure_below(0.1) for m in NON_MODULAR),
+            *(Ends.read(d[m]).measure_above(0.12) for m in MODULAR),
+        ],
     )
     yield _compare_degrades(
         "Visual complexity: modular models suffer from it.",
         f"{rule} of {_join(PAPERS_OWN)} above 12%",
         visual,
         PAPERS_OWN,
-        lambda d: [Gap.above(d[m], 0.12) for m in PAPERS_OWN],
+        lambda d: [Ends.read(d[m]).measure_above(0.12) for m in PAPERS_OWN],
     )
     existing = (*NON_MODULAR, "nscl", "nsvqa")
     yield _compare_degrades(
@@ -76,7 +80,7 @@ def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
         f"{rule} of {_join(existing)} above 20%",
         distribution,
         existing,
-        lambda d: [Gap.above(d[m], 0.2) for m in existing],
+        lambda d: [Ends.read(d[m]).measure_above(0.2) for m in existing],
     )
     yield _compare_degrades(
         "Concept distribution: NSVQA is better than the other existing models.",
@@ -139,7 +143,7 @@ def _compare_models(matrix: TransferMatrix, says: str, rule: str, high: Sequence
     least = min((gap for gap in found if gap), key=lambda gap: gap.value)
     seeds = sorted({len(some) for some in pairs})
     told = f"; least difference {_format_points(least.value, least.low, least.high)}, seeds: "
-    gaps = [Gap.above(gap, 0.0) for gap in found if gap]
+    gaps = [Ends.read(gap).measure_above(0.0) for gap in found if gap]
     return Finding(
         says, rule, judge_gaps(gaps), figures + told + " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
     )
@@ -152,9 +156,9 @@ def _pair_seeds(matrix: TransferMatrix, one: str, other: str) -> list[tuple[Entr
     return [pair for pair in pairs if all(matrix.find_outcome(*key, OBJECT) for key in pair)]
 
 
-def _subtract_each(degrades: Degrades, high: Sequence[str], low: Sequence[str], least: float = 0.0) -> list[Gap]:
+def _subtract_each(degrades: Degrades, high: Sequence[str], low: Sequence[str], least: float = 0.0) -> list[Ends]:
     """Each of the first above each of the second, by so much; scenes are paired."""
-    return [Gap.above(degrades[one].subtract(degrades[other]), least) for one in high for other in low]
+    return [Ends.read(degrades[one].subtract(degrades[other])).measure_above(least) for one in high for other in low]
 
 
 def _check_tail(matrix: TransferMatrix) -> Finding:
@@ -169,11 +173,11 @@ def _check_tail(matrix: TransferMatrix) -> Finding:
     if gap is None:
         return Finding(says, rule, NOT_MEASURED, figures)
     told = f", {_format_points(gap.value, gap.low, gap.high)}"
-    return Finding(says, rule, judge_gaps([Gap.above(gap, 0.2)]), figures + told)
+    return Finding(says, rule, judge_gaps([Ends.read(gap).measure_above(0.2)]), figures + told)
 
 
 def _compare_degrades(
-    says: str, rule: str, known: Degrades, needed: Sequence[str], find_gaps: Callable[[Degrades], Sequence[Gap]]
+    says: str, rule: str, known: Degrades, needed: Sequence[str], find_gaps: Callable[[Degrades], Sequence[Ends]]
 ) -> Finding:
     """Decided by figures of several models; not measured unless all of them are there."""
     there = {name: known[name] for name in needed if name in known}
@@ -197,7 +201,7 @@ def _check_more_robust(matrix: TransferMatrix, grid: FactorGrid, name: str) -> F
     change = soft.subtract(plain)
     points = _format_points(change.value, change.low, change.high)
     figures = f"{_format_percent(plain.value)} → {_format_percent(soft.value)}, {points}"
-    return Finding(says, rule, judge_gaps([Gap.below(change, 0.0)]), figures)
+    return Finding(says, rule, judge_gaps([Ends.read(change).measure_below(0.0)]), figures)
 
 
 def check_targets(matrix: TransferMatrix) -> Iterator[Finding]:
@@ -249,12 +253,14 @@ def _check_ratio(matrix: TransferMatrix, grid: FactorGrid) -> Finding:
     if base.value >= LEAST:
         ratio = ours.divide(base)
         ends = "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
-        return Finding(says, rule, judge_gaps([Gap.below(ratio, RATIO)]), f"{figures}ratio {ratio.value:.2f}{ends}")
+        return Finding(
+            says, rule, judge_gaps([Ends.read(ratio).measure_below(RATIO)]), f"{figures}ratio {ratio.value:.2f}{ends}"
+        )
     change = ours.subtract(base)
     return Finding(
         f"p_nsvqa_exact is no less robust than p_nsvqa: {grid.title}.",
         f"elsewhere no worse: paired difference below {100 * NO_WORSE:.0f} point",
-        judge_gaps([Gap.below(change, NO_WORSE)]),
+        judge_gaps([Ends.read(change).measure_below(NO_WORSE)]),
         figures + _format_points(change.value, change.low, change.high),
     )
 
