@@ -135,6 +135,12 @@ class HeldOutTest(_StudyRecord):
     def find_marks(self, split: str) -> Bools:
         return unpack_bits(self.marks[split], self.count)
 
+    def marks_like(self, other: HeldOutTest) -> bool:
+        """Whether it marks the same properties of the same questions; packed bits may differ by machine."""
+        if self.marks.keys() != other.marks.keys() or self.with_property != other.with_property:
+            return False
+        return all(np.array_equal(self.find_marks(split), other.find_marks(split)) for split in self.marks)
+
 
 @dataclass(frozen=True, slots=True)
 class HeldOutEntry(_StudyRecord):

@@ -17,6 +17,7 @@ from ..model import get_traits
 from ..records import content_id
 from ..registry import STUDIES
 from ..result import Score
+from ..shift.held_out import find_draw_rule
 from ..trainable import ANSWERS, IMAGES, Trainable
 from .study import Finding
 
@@ -106,7 +107,9 @@ class HeldOutStudy:
         trainable = _get_trainable(chosen)
         stage = (trainable.configure(dict(settings)) if settings else trainable).stages[0]
         recipe = {name: value for name, value in stage.recipe.to_json().items() if name != "epochs"}
-        return content_id([chosen.model, sorted(settings), dict(getattr(stage, "sizes", {})), recipe])
+        others = [getattr(stage, "start", ""), find_draw_rule(training.split)]  # how it begins, and what it lacks
+        plan = [chosen.model, sorted(settings), dict(getattr(stage, "sizes", {})), recipe]
+        return content_id([*plan, *filter(None, others)])
 
     def is_planned(self, training: HeldOutTraining, plan: str, given: Settings = ()) -> bool:
         """Whether an entry of that plan is of this study, and trained as it is planned today."""

@@ -156,3 +156,11 @@ def test_records_are_read_as_written_and_damage_is_refused():
         parse_held_out_record(make_test().to_json() | {"marks": {"has_quant": pack_bits(np.ones(1600, bool))}})
     with pytest.raises(ValueError, match="not a record"):
         parse_held_out_record({"kind": "entry"})
+
+
+def test_tests_with_other_marks_are_told_apart():
+    test = make_test()
+    assert test.marks_like(make_test())
+    assert not test.marks_like(replace(test, with_property={"has_quant": 8}))
+    assert not test.marks_like(replace(test, marks={"has_quant": pack_bits(~MARKED)}))
+    assert not test.marks_like(replace(test, marks={}, with_property={}))

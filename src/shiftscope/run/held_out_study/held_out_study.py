@@ -139,7 +139,7 @@ class _HeldOutRun:
                 stored += HeldOutStore(self.spec.known).read_records()
             stored = [one for one in stored if one.scale == self.scale.name]
             own = [one for one in stored if isinstance(one, HeldOutTest) and one.suite == self.spec.suite]
-            described = {(one.test_set, one.data) for one in own}
+            described = {(one.test_set, one.data): one for one in own}
             done = {
                 (one.training, one.test_set, one.data)
                 for one in stored
@@ -149,8 +149,10 @@ class _HeldOutRun:
             if there := len(self.spec.list_trainings()) - len(todo):
                 self.tell(f"{there} entries are there already")
             for name in dict.fromkeys(name for _, names in todo for name in ("", *names)):
-                if (name, self._find_data(name)) not in described:
-                    yield self._add(self._describe(name))
+                known = described.get((name, self._find_data(name)))
+                test = self._describe(name)
+                if known is None or not test.marks_like(known):  # what is drawn may have been drawn by another rule
+                    yield self._add(test)
             for training, names in todo:
                 if self._lacks_time():
                     return

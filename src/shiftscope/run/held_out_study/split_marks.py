@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -46,8 +47,9 @@ def find_marks(
     """The marks of these questions, whose dataset has that id: from the file, where it is of the same, else anew."""
     wanted = {name: held_out.COVR_SPLITS[name].hold_out for name in splits}
     ids = {role: [q.id for q in some] for role, some in roles.items()}
-    key = content_id([__version__, data, SEED, wanted, {role: len(some) for role, some in ids.items()}])
-    kept = json.loads(path.read_bytes()) if path.is_file() else {}
+    rules = [held_out.find_draw_rule(name) for name in wanted]
+    key = content_id([__version__, data, SEED, wanted, rules, {role: len(some) for role, some in ids.items()}])
+    kept = _read_kept(path)
     if kept.get("of") != key:
         parsed = {name: parse_expression(text) for name, text in wanted.items()}
         found = mark_questions(parsed, ListedQuestions(roles), SEED, tell, strict=False)
@@ -58,6 +60,15 @@ def find_marks(
         for name, some in kept["marks"].items()
     }
     return SplitMarks(ids, marks)
+
+
+def _read_kept(path: Path) -> dict[str, Any]:
+    """Nothing where there is no such file, or only a part of one: then all is found anew."""
+    try:
+        kept = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
 
 
 def _pack_roles(ids: Mapping[str, Sequence[str]], found: Mapping[str, HeldOutIds]) -> dict[str, str]:

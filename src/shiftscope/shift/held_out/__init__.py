@@ -13,7 +13,15 @@ from ...question import Question
 from ...records import content_id
 from ...rng import derive
 from .facts import to_snake_case
-from .predicates import DRAWS, LEXICAL_SPLIT, PROGRAM_SPLIT, QuestionCorpus, QuestionPredicate, parse_expression
+from .predicates import (
+    DRAW_RULES,
+    DRAWS,
+    LEXICAL_SPLIT,
+    PROGRAM_SPLIT,
+    QuestionCorpus,
+    QuestionPredicate,
+    parse_expression,
+)
 from .predicates import parse_expression as hold_out
 
 if TYPE_CHECKING:
@@ -95,6 +103,12 @@ def get_split(name: str) -> CovrSplit:
     if found is None:
         raise unknown("named split", name, [*COVR_SPLITS])
     return found
+
+
+def find_draw_rule(name: str) -> str:
+    """Names the rule by which what a split holds out is drawn; nothing where nothing is drawn."""
+    kind, _, number = name.rpartition("_")
+    return f"{kind} {DRAW_RULES[kind]}" if kind in DRAW_RULES and number.isdigit() else ""
 
 
 def name_split(hold_out: QuestionPredicate) -> str:

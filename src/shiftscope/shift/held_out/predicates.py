@@ -173,6 +173,8 @@ def _bracket(inner: QuestionPredicate, binds: int) -> str:
 HELD_OUT_SHARE = 0.2
 DRAWS = (1, 2, 3)
 PROGRAM_SPLIT, LEXICAL_SPLIT = "program_split", "lexical_split"
+# Raised where a changed rule draws otherwise from the same questions.
+DRAW_RULES = {PROGRAM_SPLIT: 1, LEXICAL_SPLIT: 2}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.metrics.held_out_matrix import (
+    HELD_OUT,
     GT_EXEC,
     K_SHOT,
     ORIGINAL,
@@ -23,6 +24,7 @@ from shiftscope.metrics.held_out_matrix import (
 )
 from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
 from shiftscope.run.generalization import contrast, segment_combine
+from shiftscope.shift.held_out import DRAW_RULES
 from shiftscope.suites.gendiff.findings import ALTERED, KEPT, check_findings
 from shiftscope.suites.gendiff.reported import CONTRAST_ROWS, REPORTED, SHOT_ROWS
 from shiftscope.suites.gendiff.study import CONTRAST, MODELS, SEGMENTS, SMALL, STUDY, name_row
@@ -171,6 +173,13 @@ def test_how_long_a_training_lasts_is_no_part_of_its_plan(monkeypatch):
     assert STUDY.identify_training(VISUALBERT) == before
     monkeypatch.setattr(type(stage), "recipe", replace(stage.recipe, lr=1.0))
     assert STUDY.identify_training(VISUALBERT) != before
+
+
+def test_what_is_drawn_by_another_rule_is_another_plan(monkeypatch):
+    drawn, whole = HeldOutTraining("t5", HELD_OUT, "lexical_split_1"), HeldOutTraining("t5")
+    before = STUDY.identify_training(drawn), STUDY.identify_training(whole)
+    monkeypatch.setitem(DRAW_RULES, "lexical_split", 99)
+    assert STUDY.identify_training(drawn) != before[0] and STUDY.identify_training(whole) == before[1]
 
 
 def test_draws_are_averaged_with_their_deviation():
