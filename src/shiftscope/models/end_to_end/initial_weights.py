@@ -11,7 +11,7 @@ SPREAD = 0.02  # of new embeddings, which norms scale
 def draw_weights(part: nn.Module) -> None:
     """Begin with maps that keep the size of what they are given (Glorot and Bengio, 2010).
 
-    BERT's own spread of 0.02 fits its width of 768. In layers as narrow as ours it leaves next to nothing of what is
+    BERT's own spread of 0.02 fits its width of 768. In layers of 64 to 256 it leaves next to nothing of what is
     seen at the token that answers, and a training from nothing stays long at what the question alone tells.
     """
     if isinstance(part, nn.Embedding):
