@@ -212,6 +212,15 @@ class SelectionResults:
         """Which epoch a strategy chose, from 1, by seed."""
         return [self._choose_epoch(run, strategy) + 1 for run in self.list_runs(method)]
 
+    def list_shares(self, method: str, names: Sequence[str]) -> dict[int, list[float]]:
+        """By seed, how much of each set was right after the epoch chosen on IID val."""
+        assert self.world is not None
+        sizes, found = self.world.sizes, {}
+        for run in self.list_runs(method):
+            epoch = self._choose_epoch(run, IID_VAL)
+            found[run.seed] = [run.right[name][epoch] / sizes[name] for name in names]
+        return found
+
     def list_sets(self) -> list[str]:
         """The shortcuts whose OOD test sets have a question."""
         return [s for s in SHORTCUTS if self.world is not None and self.world.sizes.get(tail_of(s))]

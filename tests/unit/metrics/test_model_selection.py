@@ -13,11 +13,13 @@ from shiftscope.metrics.model_selection import (
     ON_TEST,
     OOD_TEST,
     OOD_VAL,
+    PRIORS,
     WHOLE,
     SelectionRun,
     StudyWorld,
     add_seed_parts,
     build_selection_results,
+    head_of,
     pack_bits,
     pack_numbers,
     parse_selection_record,
@@ -279,8 +281,26 @@ def test_throughput_of_a_shared_device_stands_apart_from_that_of_one_training():
     alone = replace(make_run("updn", EPOCHS), throughput=100.0, seconds=seconds)
     beside = replace(alone, seed=1, together=4, throughput=60.0, shared_throughput=210.0)
     text = render_selection_markdown(build_selection_results(STUDY, [make_world(), alone]))
-    assert "| updn | 100 | 10.0 | 2.0 | cpu |" in text and "at once" not in text
+    assert "| updn | 100 | no | 10.0 | 2.0 | cpu |" in text and "at once" not in text
     text = render_selection_markdown(build_selection_results(STUDY, [make_world(), alone, beside]))
-    assert "| updn | 100 | 10.0 | 2.0 | cpu |" in text
-    assert "| updn, 4 at once (60 by itself) | 210 | 10.0 | 2.0 | cpu |" in text
+    assert "| updn | 100 | no | 10.0 | 2.0 | cpu |" in text
+    assert "| updn, 4 at once (60 by itself) | 210 | no | 10.0 | 2.0 | cpu |" in text
     assert "questions/s is the sum over them" in text
+    last_alone = replace(beside, throughput=120_000.0, shared_throughput=120_000.0)
+    text = render_selection_markdown(build_selection_results(STUDY, [make_world(), last_alone]))
+    assert "| updn | 120,000 | yes | 10.0 | 2.0 | cpu |" in text and "at once" not in text
+
+
+def test_seeds_and_frequent_answers_stand_apart_and_priors_say_their_epoch():
+    world = make_world()
+    sizes = {**world.sizes, "changing_priors": 20, head_of("QT"): 30}
+    sets = {**world.sets, "changing_priors": pack_bits(np.arange(QUESTIONS) < 20), head_of("QT"): pack_bits(COMMON)}
+    world = replace(world, sizes=sizes, sets=sets)
+    runs = [make_run("updn", EPOCHS), make_run("updn", [RARE, NONE, NONE], seed=1)]
+    priors = replace(runs[0], training=PRIORS, right={**runs[0].right, "changing_priors": (3, 5, 1)})
+    tables = {t.title: t for t in list_selection_tables(build_selection_results(STUDY, [world, *runs, priors]))}
+    seeds = {row[0]: row[1:] for row in tables["Seeds apart"].rows}
+    assert seeds["updn"] == ("75.0 / 0.0", "25.0 / 100.0") and set(seeds["ban"]) == {"–"}
+    heads = {row[0]: row[1] for row in tables["The frequent answers (heads) of the IID test"].rows}
+    assert heads["updn"].startswith("50.00") and heads["ban"] == "–"
+    assert "updn 2 (5.00)" in tables["OOD test sets (Tables 2 and 3), measured"].note

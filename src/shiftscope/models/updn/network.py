@@ -23,5 +23,6 @@ class UpDn(RegionAnswerer):
         asked = self.attend(self.look_at(seen) * self.look_for(question)[:, None])[..., 0].float()
         weights = asked.masked_fill(~there, -1e9).softmax(1)
         attended = (weights[..., None] * seen).sum(1)
-        joint = self.asked(question) * self.found(attended)
+        found = self.found(attended)
+        joint = self.asked(question) * (found if batch.images is not None else 1 + found)  # nothing to see is no zero
         return self.answer(joint), joint

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...metrics.model_selection import IID, SelectionResults, tail_of
+from ...metrics.model_selection import IID, PLANTED, SelectionResults, tail_of
 from ...result import Score
 from ...shortcuts.concepts import SHORTCUTS
 from ..chart.bars import Bar, draw_bars
@@ -19,7 +19,7 @@ AIMED, OTHER = 0, 1  # series: the shortcuts that a method is meant for, and the
 
 def section(results: SelectionResults) -> Section | None:
     methods = [m for m in results.study.methods if m.backbone]
-    sets = {**{s: tail_of(s) for s in SHORTCUTS}, "iid": IID}
+    sets = {**{s: tail_of(s) for s in SHORTCUTS}, "iid": IID, PLANTED: PLANTED}
     gains = {m.label: {n: results.find_gain(m.label, m.backbone, s) for n, s in sets.items()} for m in methods}
     rows = [
         (

@@ -38,5 +38,5 @@ def section(results: SelectionResults) -> Section | None:
     tables = [Table("Real questions, language side only", ("", "seeds", *there, "mean", "iid"), rows, note)]
     if gains:
         heads = ("", "seeds", *there, "iid")
-        tables.append(Table("Gain over the question-only model", heads, gains, study.notes["gain"]))
+        tables.append(Table("Gain over the question-only model", heads, gains, study.notes["language_gain"]))
     return Section("Question-only models on VQA v2", tables)

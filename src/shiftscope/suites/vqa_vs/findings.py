@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ...metrics.model_selection import IID, IID_VAL, OOD_TEST, OOD_VAL, SelectionResults, tail_of
+from ...metrics.model_selection import IID, IID_VAL, OOD_TEST, OOD_VAL, PLANTED, SelectionResults, tail_of
 from ...result import Score
 from ...shortcuts.concepts import SHORTCUTS
 from ..study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED, Finding
@@ -42,12 +42,14 @@ def _beats_on_all(results: SelectionResults) -> Finding:
         if len(gains) < SETS:
             measured = False
             continue
-        better = sum(map(_is_above, gains.values()))
-        worse = sum(map(_is_below, _list_gains(results, method.label, method.backbone, SETS).values()))
-        winner, loses = winner or better == SETS, loses and worse > 0
-        listed.append(f"{method.label}: above on {better}, below on {worse}")
+        corrected = _list_gains(results, method.label, method.backbone, SETS)
+        worse = sum(map(_is_below, corrected.values()))
+        winner, loses = winner or all(map(_is_above, gains.values())), loses and worse > 0
+        listed.append(f"{method.label}: above on {sum(map(_is_above, corrected.values()))}, below on {worse}")
+        if not worse:
+            listed[-1] += f" (by its values above on {sum((gain.value or 0.0) > 0 for gain in gains.values())})"
         seeds.append(len(results.list_seeds(method.label, method.backbone)))
-    told = _tell_seeds("; ".join(listed), seeds)
+    told = _tell_seeds("; ".join(listed) + " (all by corrected intervals)" * bool(listed), seeds)
     if not measured and not winner:
         return Finding(says, rule, NOT_MEASURED, told)
     return Finding(says, rule, _decide(loses and measured, winner), told)
@@ -68,6 +70,8 @@ def _hurts_others(results: SelectionResults) -> Finding:
     lower = any((gain.value or 0.0) < 0 for name, gain in gains.items() if name != "QT")
     verdict = _decide(_is_above(own) and hurt, _is_below(own) or not lower)
     listed = ", ".join(f"{name} {_points(gain)}" for name, gain in gains.items())
+    if (untied := results.find_gain("updn+lmh", "updn", PLANTED)) is not None:
+        listed += f"; where nothing is tied (ood_test) {_interval(untied)}"
     return Finding(says, rule, verdict, _tell_seeds(listed, [len(results.list_seeds("updn+lmh", "updn"))]))
 
 
@@ -111,6 +115,7 @@ def _choosing_adds(results: SelectionResults) -> Finding:
     ordered = sorted((score.value or 0.0, label) for label, score in single.items() if score is not None)
     told = f"OOD val {_interval(gain)}, OOD test {_interval(bound)} points, over {len(several)} models; OOD val from "
     told += " to ".join(f"{100 * value:+.2f} ({label})" for value, label in (ordered[0], ordered[-1]))
+    told += f", median {100 * float(np.median([value for value, _ in ordered])):+.2f}"
     told = _tell_seeds(told, [seeds[label] for label in several])
     return Finding(says, rule, _decide(_is_above(gain), _is_not_above(gain)), told)
 
@@ -125,6 +130,7 @@ def _ssl_needs_ood_choice(results: SelectionResults) -> Finding:
     if chosen is None or plain is None:
         return Finding(says, rule, NOT_MEASURED)
     told = f"OOD test {_interval(chosen)}, IID val {_interval(plain)} points"
+    told += f"; epochs chosen on IID val: {', '.join(map(str, results.list_epochs('updn+ssl', IID_VAL)))}"
     told = _tell_seeds(told, [len(results.list_seeds("updn+ssl", "updn"))])
     holds, fails = _is_above(chosen) and _is_not_above(plain), _is_not_above(chosen) or _is_above(plain)
     return Finding(says, rule, _decide(holds, fails), told)
@@ -140,7 +146,11 @@ def _lpf_loses_with_gamma(results: SelectionResults) -> Finding:
     iid, ood = results.find_gain(high, low, IID), results.find_mean_gain(high, low)
     if iid is None or ood is None:
         return Finding(says, rule, NOT_MEASURED)
-    told = _tell_seeds(f"IID {_interval(iid)}, mean OOD {_interval(ood)} points", [len(results.list_seeds(high, low))])
+    told = f"IID {_interval(iid)}, mean OOD {_interval(ood)} points, chosen on IID val"
+    for strategy, name in ((OOD_VAL, "OOD val"), (OOD_TEST, "OOD test")):
+        if (other := results.find_mean_gain(high, low, strategy)) is not None:
+            told += f"; mean OOD {_interval(other)}, chosen on {name}"
+    told = _tell_seeds(told, [len(results.list_seeds(high, low))])
     holds, fails = _is_below(iid) and _is_below(ood), _is_above(iid) or _is_above(ood)
     return Finding(says, rule, _decide(holds, fails), told)
 
@@ -159,10 +169,10 @@ def _best_on_all(results: SelectionResults) -> Finding:
         if len(gains) < SETS:
             measured = False
             continue
-        better = sum(map(_is_above, gains.values()))
-        worse = sum(map(_is_below, _list_gains(results, "lxmert", label, SETS * len(others)).values()))
-        above, below = above and better == SETS, below or worse > 0
-        listed.append(f"{label}: above on {better}, below on {worse}")
+        corrected = _list_gains(results, "lxmert", label, SETS * len(others)).values()
+        worse = sum(map(_is_below, corrected))
+        above, below = above and all(map(_is_above, gains.values())), below or worse > 0
+        listed.append(f"{label}: above on {sum(map(_is_above, corrected))}, below on {worse}")
         seeds.append(len(results.list_seeds("lxmert", label)))
     told = _tell_seeds("; ".join(listed), seeds)
     if not measured and not below:
@@ -188,7 +198,12 @@ def _iid_is_easier(results: SelectionResults) -> Finding:
         if (gap := results.find_gap(pair[0], tail_of(pair[1]), count)) is not None and _is_below(gap)
     ]
     least = min(gaps, key=lambda pair: gaps[pair].value or 0.0)
-    told = f"{sum(map(_is_above, gaps.values()))} of {len(gaps)} surely above, {len(harder)} surely below; "
+    backbones = {m.label for m in results.study.methods if not m.backbone}
+    told = ""
+    for name, own in (("backbones", True), ("methods", False)):
+        some = {pair: gap for pair, gap in gaps.items() if (pair[0] in backbones) == own}
+        lower = sum(pair in some for pair in harder)
+        told += f"{name}: {sum(map(_is_above, some.values()))} of {len(some)} surely above, {lower} surely below; "
     told += f"the least: {least[0]}, {least[1]} {_interval(gaps[least])} points"
     told = _tell_seeds(told, [len(results.list_seeds(label)) for label in measured])
     return Finding(says, rule, _decide(all(map(_is_above, gaps.values())), bool(harder)), told)

@@ -170,6 +170,15 @@ def test_a_side_alone_does_not_depend_on_the_other():
     assert "images" not in stage.supervision
 
 
+def test_nothing_to_see_leaves_all_of_the_question():
+    """A product with what a map makes of zeros would leave half of it out, and little of the rest."""
+    stage, module = build("updn+language")
+    asked = []
+    module.eval().asked.register_forward_hook(lambda part, given, found: asked.append(found))
+    joint = stage.read_states(module, make_batch()).joint
+    assert (asked[0] > 0).any() and (joint >= asked[0]).all()
+
+
 def test_a_name_composes_a_model_and_a_method():
     assert parse_model_name("updn+lmh:some/folder").kind == "updn+lmh"
     stages = find_trainable("updn+lmh_v").stages

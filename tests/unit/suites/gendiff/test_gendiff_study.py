@@ -7,8 +7,8 @@ import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.metrics.held_out_matrix import (
-    HELD_OUT,
     GT_EXEC,
+    HELD_OUT,
     K_SHOT,
     ORIGINAL,
     PLAIN,
