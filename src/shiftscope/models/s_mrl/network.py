@@ -22,17 +22,20 @@ class BlockFusion(nn.Module):
         self.last = nn.Linear(chunks * size, width)
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
-        """[row, region, width] of [row, 1 or region, number] each."""
-        product = self._expand(self.first(first), 0) * self._expand(self.second(second), 1)
-        product = product.view(*product.shape[:-1], self.rank, -1).sum(-2).float()  # [row, region, chunk, size]
+        """[row, region, width] of [row, number] and [row, region, number].
+
+        The first is worked into the second's factors: a small matrix per row and chunk, instead of `rank` numbers for
+        each region and output.
+        """
+        rows, chunks, rank = len(first), self.chunks, self.rank
+        asked = torch.einsum("ncs,cst->nct", self.first(first).view(rows, chunks, -1), self.factors[0])
+        factors = self.factors[1].view(chunks, -1, rank, asked.shape[-1] // rank)
+        maps = torch.einsum("cskt,nckt->ncst", factors, asked.view(rows, chunks, rank, -1))
+        seen = self.second(second).view(rows, second.shape[1], chunks, -1)
+        product = torch.einsum("nrcs,ncst->nrct", seen, maps).float()
         rooted = product.sign() * (product.abs() + 1e-8).sqrt()
         found: Tensor = self.last(F.normalize(rooted, dim=-1).flatten(2))
         return found
-
-    def _expand(self, given: Tensor, side: int) -> Tensor:
-        """[row, region, chunk, rank · size]"""
-        chunks = given.reshape(*given.shape[:-1], self.chunks, -1)
-        return torch.einsum("nrcs,cst->nrct", chunks, self.factors[side])
 
 
 class SMrl(RegionAnswerer):
@@ -47,6 +50,6 @@ class SMrl(RegionAnswerer):
     def join(
         self, states: Tensor, question: Tensor, batch: AnswerBatch, seen: Tensor, there: Tensor
     ) -> tuple[Tensor, Tensor]:
-        fused = self.fuse(question[:, None], seen).masked_fill(~there[..., None], -1e4)
+        fused = self.fuse(question, seen).masked_fill(~there[..., None], -1e4)
         joint = self.first(fused.amax(1))
         return self.answer(joint), joint

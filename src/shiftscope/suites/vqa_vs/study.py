@@ -89,9 +89,9 @@ NOTES = {
     "shortcuts that questions alone have. VQA accuracy of VQA-VS, min(1, annotators / 3), letter by letter; the same "
     "scores are the soft targets that models learn from. Per cent, mean over the seeds, with 95% intervals over "
     "images and seeds; the epoch is chosen on IID val. LPF is compared with the question-only model trained by one "
-    "softmax, as LPF is. Models have half the usual widths and learn for eight epochs on a processor. What the frequent "
-    "answers of question types and a count of the words reach on the same questions: shortcuts.md, `prior` and "
-    "`question_only`.",
+    "softmax, as LPF is. Models have half the usual widths and learn for eight epochs on a processor. What the "
+    "frequent answers of question types and a count of the words reach on the same questions: shortcuts.md, `prior` "
+    "and `question_only`.",
     "proportion": "Training sets of one size, of which so many per cent are shortcut samples (heads); chosen on OOD "
     "test, as in the paper. They are small, so that a batch has 64 questions here instead of 512: 12 epochs of a "
     "batch of 512 would be some hundred steps, in which UpDn learns no more than the most frequent answers. One seed "
