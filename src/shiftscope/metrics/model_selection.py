@@ -60,13 +60,17 @@ class StudyWorld:
     sets: Mapping[str, str]  # packed: [question] whether it is in the set
     images: str  # packed: [question] its image
     tied: tuple[Mapping[str, Any], ...] = ()  # what was planted
+    several_degrees: Mapping[str, float] = field(default_factory=dict)  # E over groups with several answers alone
 
     @property
     def name(self) -> str:
         return f"{self.scale}-world-{content_id(self.to_json())[:12]}.json"
 
     def to_json(self) -> dict[str, Any]:
-        return {"format": FORMAT, "kind": self.KIND} | {**asdict(self), "tied": [dict(one) for one in self.tied]}
+        plain = {**asdict(self), "tied": [dict(one) for one in self.tied]}
+        if not self.several_degrees:  # as records were before
+            del plain["several_degrees"]
+        return {"format": FORMAT, "kind": self.KIND} | plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StudyWorld:

@@ -53,9 +53,12 @@ class AnswerGroups:
         """How many of the samples are in a group."""
         return int(self.size.sum())
 
-    def imbalance_degree(self) -> float:
-        """Eq. 8: the mean of ê weighted by the groups' sizes; lower is more imbalanced."""
-        return average_entropy(self.entropy, self.size)
+    def imbalance_degree(self, least: int = 1) -> float:
+        """Eq. 8: the mean of ê weighted by the groups' sizes, over those with at least so many answers; lower is more
+        imbalanced.
+        """
+        there = self.classes >= least
+        return average_entropy(self.entropy[there], self.size[there])
 
 
 def average_entropy(entropy: npt.NDArray[np.float64], size: Ints) -> float:

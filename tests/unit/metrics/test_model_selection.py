@@ -262,6 +262,16 @@ def test_reported_means_are_those_of_the_reported_sets():
         assert np.mean(sets) == pytest.approx(REPORTED.find("ood_accuracy", method, "mean"), abs=6e-5)
 
 
+def test_evenness_without_groups_of_one_answer_is_told_beside():
+    world = replace(make_world(), several_degrees={s: 0.9 - 0.05 * k for k, s in enumerate(SHORTCUTS)})
+    assert parse_selection_record(json.loads(json.dumps(world.to_json()))) == world
+    assert "several_degrees" not in make_world().to_json()
+    runs = [make_run(m.label, EPOCHS) for m in STUDY.methods if not m.backbone]
+    text = render_selection_markdown(build_selection_results(STUDY, [world, *runs]))
+    assert "| QT | 0.500 | 0.900 |" in text and "by groups with several answers alone" in text
+    assert "| QT | 0.500 | – |" in render_selection_markdown(build_selection_results(STUDY, [make_world(), *runs]))
+
+
 def test_ranks_correlate():
     assert correlate_ranks([1, 2, 3], [10, 20, 30]) == pytest.approx(1)
     assert correlate_ranks([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)

@@ -316,6 +316,9 @@ def test_a_sample_without_a_concept_is_in_no_group():
     assert (found.size.tolist(), found.sample_count) == ([5, 2], 7)
     # ê of 4 and 1 is 0.7219 in 5 of the 7 samples, 1 in the others.
     assert found.imbalance_degree() == pytest.approx((5 * 0.721928 + 2) / 7, abs=1e-6)
+    single = build_groups(labels, np.array([0, 0, 0, 0, 1, 1, 2, 3, 3], np.int32), np.arange(9))
+    assert single.imbalance_degree() == found.imbalance_degree()  # one answer counts as even
+    assert single.imbalance_degree(2) == pytest.approx(0.721928, abs=1e-6)
     nowhere = build_groups(labels, np.zeros(9, np.int32), np.array([5, 6]))
     assert (nowhere.sample_count, nowhere.imbalance_degree(), nowhere.tail.tolist()) == (0, 1.0, [])
 

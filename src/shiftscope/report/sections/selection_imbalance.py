@@ -17,18 +17,18 @@ PLACES = {"selection_study": 50}
 
 def section(results: SelectionResults) -> Section | None:
     world, methods = results.world, results.study.methods
-    known = {} if world is None else world.degrees
+    known, several = ({}, {}) if world is None else (world.degrees, world.several_degrees)
     names = sorted(SHORTCUTS, key=lambda s: (known.get(s, 1.0), SHORTCUTS.index(s)))
-    rows: list[tuple[str, ...]] = [("seeds", DASH, *(format_seeds(results.list_seeds(m.label)) for m in methods))]
+    rows: list[tuple[str, ...]] = [("seeds", DASH, DASH, *(format_seeds(results.list_seeds(m.label)) for m in methods))]
     places = []
     for name in names:
         scores = [results.find_score(m.label, tail_of(name), OOD_TEST) for m in methods]
-        degree = f"{known[name]:.3f}" if name in known else DASH
-        rows.append((name, degree, *map(format_figure, scores)))
+        degrees = (f"{one[name]:.3f}" if name in one else DASH for one in (known, several))
+        rows.append((name, *degrees, *map(format_figure, scores)))
         shown = tuple((m.label, k, s) for k, (m, s) in enumerate(zip(methods, scores, strict=True)) if s is not None)
         if shown and name in known:
             places.append(RankedPlace(name, 1 - known[name], f"E = {known[name]:.2f}", shown))
-    heads = ("", "E", *(f"{m.label} *" for m in methods))
+    heads = ("", "E", "E, several answers", *(f"{m.label} *" for m in methods))
     table = Table("Imbalance and OOD accuracy (Figure 6)", heads, rows, f"{results.study.notes['imbalance']} {MARK}.")
     parts: list[Any] = [table]
     if len(places) > 1:

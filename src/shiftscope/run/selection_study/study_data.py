@@ -141,6 +141,7 @@ class SelectionData:
             questions=len(self.rows),
             sizes=sizes | {TRAIN: len(self.audit.split.rows(TRAIN))},
             degrees={name: round(groups.imbalance_degree(), 6) for name, groups in self.audit.train.items()},
+            several_degrees={name: round(groups.imbalance_degree(2), 6) for name, groups in self.audit.train.items()},
             sets={name: pack_bits(mask) for name, mask in sets.items()},
             images=pack_numbers(self.audit.samples.images.codes[self.rows]),
             tied=tuple(tied),

@@ -81,7 +81,7 @@ def _imbalance_is_harder(results: SelectionResults) -> Finding:
         f"Spearman's correlation of E and OOD accuracy over nine sets is at least {CRITICAL:.2f} for every backbone; "
         "does not hold if it is 0 or less for one"
     )
-    found, measured = [], results.world is not None
+    found, others, measured = [], [], results.world is not None
     for method in (m for m in results.study.methods if not m.backbone):
         scores = [results.find_score(method.label, tail_of(s), OOD_TEST) for s in SHORTCUTS]
         values = [s.value for s in scores if s is not None and s.value is not None]
@@ -89,10 +89,12 @@ def _imbalance_is_harder(results: SelectionResults) -> Finding:
             measured = False
             continue
         found.append((method.label, correlate_ranks([results.world.degrees[s] for s in SHORTCUTS], values)))
-    listed = _tell_seeds(
-        ", ".join(f"{label} {value:+.2f}" for label, value in found),
-        [len(results.list_seeds(label)) for label, _ in found],
-    )
+        if several := results.world.several_degrees:
+            others.append((method.label, correlate_ranks([several[s] for s in SHORTCUTS], values)))
+    listed = ", ".join(f"{label} {value:+.2f}" for label, value in found)
+    if others:
+        listed += f"; by groups with several answers alone {', '.join(f'{one} {value:+.2f}' for one, value in others)}"
+    listed = _tell_seeds(listed, [len(results.list_seeds(label)) for label, _ in found])
     high = all(value >= CRITICAL for _, value in found)
     if not found or (high and not measured):
         return Finding(says, rule, NOT_MEASURED, listed)

@@ -80,8 +80,8 @@ NOTES = {
     "gain": "Points, paired by seed and question, over the seeds that both were trained with, whose number is told; "
     "95% intervals over scenes and seeds, with one seed over scenes alone; chosen on IID val.",
     "imbalance": "E of equation 8 over the train split: 1 is even. A group that has one answer, of which equation 7 "
-    "says nothing, counts as even, as in GQA-OOD; combinations with KO have many such groups, and without them would "
-    "be far less even. Models are chosen on OOD test, as in the paper, "
+    "says nothing, counts as even, as in GQA-OOD; the second E leaves such groups out, of which combinations with KO "
+    "have many. Models are chosen on OOD test, as in the paper, "
     "to keep the choice out of the comparison.",
     "language_gain": "Points, paired by seed and question, over the seeds that both were trained with, whose number is "
     "told; 95% intervals over images and seeds; chosen on IID val.",
