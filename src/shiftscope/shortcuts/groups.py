@@ -57,8 +57,7 @@ class AnswerGroups:
         """Eq. 8: the mean of ê weighted by the groups' sizes, over those with at least so many answers; lower is more
         imbalanced.
         """
-        there = self.classes >= least
-        return average_entropy(self.entropy[there], self.size[there])
+        return average_entropy(self.entropy, np.where(self.classes >= least, self.size, 0))
 
 
 def average_entropy(entropy: npt.NDArray[np.float64], size: Ints) -> float:
