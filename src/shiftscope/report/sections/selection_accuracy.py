@@ -32,7 +32,6 @@ def section(results: SelectionResults) -> Section | None:
     heads = ("", "seeds", *COLUMNS)
     note = results.study.notes["accuracy"] + _tell_priors(results)
     tables = [Table("OOD test sets (Tables 2 and 3), measured", heads, [_count_questions(results), *rows], note)]
-    tables += [_list_heads(results), *_list_seeds(results)]
     reported = find_reported(results)
     if "ood_accuracy" in reported.tables:
         names = [name.removesuffix(" *") for name in COLUMNS if name != PLANTED]
@@ -42,6 +41,7 @@ def section(results: SelectionResults) -> Section | None:
         ]
         note = f"{reported.source}: VQA v2 and VQA-CP v2, other data than those above."
         tables.append(Table("The same, reported", ("", *names), listed, note))
+    tables += [_list_heads(results), *_list_seeds(results)]
     lead = "A model answers the IID test once; the OOD test sets are the rare answers of each shortcut in it."
     return Section("Accuracy on IID and OOD test sets", tables, lead)
 

@@ -69,7 +69,7 @@ NOTES = {
     "question types with two answers are tied too weakly (0.65) to count as imbalanced, so that QT holds types with "
     "more answers alone; KWP, QT+KW, KOP, KW+KO and QT+KW+KO are not planted but follow, and overlap with those that "
     "are. changing_priors leaves types with two answers nothing to learn from: the only answer that train has is "
-    "wrong in every test question, and a model that has learned anything is at 0.",
+    "wrong in every test question of that type.",
     "heads": "What the OOD test sets leave out: questions whose answer is frequent among those of the same type, word "
     "or object. A method that gains on rare answers and loses about as much here has turned the prior round rather "
     "than looked; `ood_test`, in which nothing is tied, counts both alike. The epoch is chosen on IID val.",
