@@ -40,7 +40,7 @@ GROUNDING = "grounding"  # of questions, which costs time: with ANSWERS or PROGR
 class TrainRecipe:
     """How a part is trained: AdamW, a rate that rises and falls (`train/schedule.py`), averaged weights."""
 
-    epochs: int  # with patience, the most
+    epochs: int  # with patience, the most; with a tail, those of the cosine
     batch: int  # over all devices
     lr: float  # at its highest
     weight_decay: float = 0.05  # not of biases and norms
@@ -48,10 +48,11 @@ class TrainRecipe:
     ema: float = 0.998  # what a step leaves of the moving average of the weights
     clip: float = 5.0  # longest gradient
     patience: int = 0  # epochs that bring next to nothing, after which the rate falls; 0: as a cosine over all epochs
+    tail: int = 0  # epochs that follow a cosine at the lowest rate, at most: as many as validation still rises in
 
     def to_json(self) -> dict[str, Any]:
-        """A recipe without patience reads as it did before there was any, and what was trained by it is still known."""
-        return {name: value for name, value in asdict(self).items() if name != "patience" or value}
+        """A recipe without these two reads as it did before there were any, and what was trained by it is still known."""
+        return {name: value for name, value in asdict(self).items() if name not in ("patience", "tail") or value}
 
 
 class ExampleSet(Protocol):

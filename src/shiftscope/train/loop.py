@@ -188,12 +188,12 @@ class _TrainingLoop:
         log: Callable[[list[dict[str, Any]]], None],
     ) -> None:
         state, recipe = self.state, self.recipe
-        total = self.steps * recipe.epochs
         began = kept = time.monotonic()
         before = state.seconds
         log(state.rows)
         while not is_over(recipe, state.figures):
             epoch = len(state.rows)
+            total = self.steps * max(recipe.epochs, epoch + 1)  # a tail's epochs are not known beforehand
             start, at, first = time.monotonic(), time.time(), state.step
             for _ in self._run_epoch(epoch, total, tell):
                 state.seconds = before + time.monotonic() - began

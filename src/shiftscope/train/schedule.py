@@ -1,9 +1,9 @@
 """Schedule: the learning rate of each step, and when a training is over.
 
-Without patience the rate falls as half a cosine over all epochs. With it the rate stays at its highest until validation
-is flat, falls, and stays low until the last quarter of the epochs has brought nothing; then the training is over.
-Both depend on the recipe, the step and the figures of the epochs before, so that a training that was stopped goes on
-as one that was not.
+Without patience the rate falls as half a cosine over all epochs; with a tail it then stays low until the last quarter of
+the epochs has brought nothing. With patience the rate stays at its highest until validation is flat, falls, and stays low
+until the last quarter has brought nothing; then the training is over. All depend on the recipe, the step and the figures
+of the epochs before, so that a training that was stopped goes on as one that was not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ SHORTEST = 2  # epochs in which it falls, at least; else a quarter of those befo
 def scale_rate(recipe: TrainRecipe, step: int, steps: int, figures: Sequence[float]) -> float:
     """The rate at a step, as a share of the highest; an epoch has so many steps, those that are done have figures."""
     if not recipe.patience:
-        return scale_learning_rate(step, steps * recipe.epochs, recipe.warmup)
+        whole = steps * recipe.epochs
+        fallen = scale_learning_rate(min(step, whole), whole, recipe.warmup)
+        return max(fallen, FLOOR) if recipe.tail and step >= whole * recipe.warmup else fallen
     rising = max(1, round(recipe.warmup * steps * recipe.epochs))
     first, last = find_fall(recipe, figures)
     fallen = min(1.0, max(0.0, (step / steps - first) / (last - first)))
@@ -40,7 +42,7 @@ def find_fall(recipe: TrainRecipe, figures: Sequence[float]) -> tuple[int, int]:
 def is_over(recipe: TrainRecipe, figures: Sequence[float]) -> bool:
     """Whether there is no further epoch."""
     if len(figures) >= recipe.epochs:
-        return True
+        return len(figures) >= recipe.epochs + recipe.tail or compute_rise(figures) < FLAT
     return bool(recipe.patience) and len(figures) >= find_fall(recipe, figures)[1] and compute_rise(figures) < FLAT
 
 

@@ -291,3 +291,29 @@ def test_a_flat_training_ends_early_and_resumes_there(accelerator, tmp_path):
         fit(replace(patient, module=build_network(), loss=stopping), accelerator, seed=3, checkpoints=held)
     again = fit(replace(patient, module=build_network()), accelerator, seed=3, checkpoints=held)
     assert same(whole.module, again.module) and plain(whole.rows) == plain(again.rows)
+
+
+def test_a_tail_follows_while_validation_rises_and_resumes_there(accelerator, tmp_path):
+    figures = [0.1, 0.2, 0.3, 0.4, 0.41, 0.41, 0.41]  # flat over a quarter of the epochs only after seven
+
+    def tailed():
+        rows = iter(figures[len(done) :])
+        return replace(task(epochs=4, tail=9), module=build_network(), better=lambda found: next(rows))
+
+    done: list[dict] = []
+    whole = fit(tailed(), accelerator, seed=3)
+    assert len(whole.rows) == 7
+    held, seen = open_folder(tmp_path), []
+
+    def stopping(module, batch):
+        seen.append(1)
+        if len(seen) == 27:  # in the fifth epoch, the first of the tail
+            os.kill(os.getpid(), signal.SIGINT)
+        return loss(module, batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(replace(tailed(), loss=stopping), accelerator, seed=3, checkpoints=held)
+    done = read_state(held, "toy").rows
+    assert len(done) == 4
+    again = fit(tailed(), accelerator, seed=3, checkpoints=held)
+    assert same(whole.module, again.module) and plain(whole.rows) == plain(again.rows)

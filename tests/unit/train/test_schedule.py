@@ -46,3 +46,15 @@ def test_without_patience_all_epochs_are_trained():
     plain = TrainRecipe(40, 8, 0.02)
     assert not is_over(plain, [0.5] * 39) and is_over(plain, [0.5] * 40)
     assert "patience" not in plain.to_json() and PATIENT.to_json()["patience"] == 3
+
+
+def test_a_tail_goes_on_at_the_lowest_rate_while_validation_rises():
+    tailed = TrainRecipe(8, 8, 0.02, warmup=0.025, tail=4)
+    assert tailed.to_json()["tail"] == 4 and "tail" not in PATIENT.to_json()
+    assert scale_rate(tailed, 0, 10, []) == 0.5 and scale_rate(tailed, 40, 10, []) == scale_rate(
+        TrainRecipe(8, 8, 0.02, warmup=0.025), 40, 10, []
+    )
+    assert scale_rate(tailed, 79, 10, RISING[:7]) == scale_rate(tailed, 80, 10, RISING) == 0.02
+    assert not is_over(tailed, [0.5] * 7) and is_over(tailed, [0.5] * 8)  # the cosine is never cut short
+    assert not is_over(tailed, RISING) and not is_over(tailed, [*RISING, 0.51])  # ... until the last quarter is flat
+    assert is_over(tailed, [*RISING, *[0.51] * 3]) and is_over(tailed, [k / 10 for k in range(12)])
