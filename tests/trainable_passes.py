@@ -1,6 +1,7 @@
 """One pass of every stage of a model, by one process or by several that have a part of the batch each."""
 
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
 
 import torch
 
@@ -40,11 +41,47 @@ def take_passes(model, size, device="cpu"):
             silence_dropout(module)
         examples = stage.make_examples(stage.encode(world, parts, where), config, where)
         task = TrainTask(
-            *(stage.name, module, stage.loss, stage.measure, stage.choose_by, examples, examples, stage.recipe)
+            *(
+                stage.name,
+                module,
+                stage.loss,
+                stage.measure,
+                stage.choose_by,
+                *[WideExamples(examples)] * 2,
+                stage.recipe,
+            )
         )
         module.double()
         with nothing_random(), double_precision():
             found[stage.name] = take_pass(task, accelerator, min(size, len(examples)))
+    return found
+
+
+class WideExamples:
+    """Examples whose batches are in double precision, as the network is."""
+
+    def __init__(self, examples):
+        self.examples = examples
+
+    def __len__(self):
+        return len(self.examples)
+
+    def epoch(self, batch, random):
+        return self.examples.epoch(batch, random)
+
+    def batch(self, rows):
+        return widen(self.examples.batch(rows))
+
+
+def widen(found):
+    """With every tensor of single precision as one of double precision."""
+    if isinstance(found, torch.Tensor):
+        return found.double() if found.dtype == torch.float32 else found
+    if is_dataclass(found):
+        return replace(found, **{f.name: widen(getattr(found, f.name)) for f in fields(found) if f.init})
+    if isinstance(found, tuple):
+        made = map(widen, found)
+        return type(found)(*made) if hasattr(found, "_fields") else tuple(made)
     return found
 
 

@@ -51,7 +51,7 @@ class TrainRecipe:
     tail: int = 0  # epochs that follow a cosine at the lowest rate, at most: as many as validation still rises in
 
     def to_json(self) -> dict[str, Any]:
-        """A recipe without these two reads as it did before there were any, and what was trained by it is still known."""
+        """Without patience and tail it reads as it did before there were any: what was trained by it is still known."""
         return {name: value for name, value in asdict(self).items() if name not in ("patience", "tail") or value}
 
 

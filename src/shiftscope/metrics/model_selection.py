@@ -34,6 +34,7 @@ WHOLE, PRIORS, PROPORTION = "whole", "changing_priors", "proportion"
 IID, PRIORS_TEST, PLANTED = "iid", "changing_priors", "ood_test"  # sets: the last is the world's own OOD test
 VAL, TEST = "val", "test"
 STAGE_VAL = "_val"  # in a recipe, behind the name of a stage that was trained before: its accuracy on val
+DEVICE = "device"  # in the spec of a world: what drew its pictures, unless a CPU did
 
 
 def tail_of(shortcut: str, split: str = TEST) -> str:
@@ -76,6 +77,14 @@ class StudyWorld:
     def from_json(cls, data: Mapping[str, Any]) -> StudyWorld:
         given = {name: value for name, value in data.items() if name not in ("format", "kind")}
         return cls(**given | {"tied": tuple(data["tied"])})
+
+    def is_redrawn(self, other: StudyWorld) -> bool:
+        """Whether another has the same scenes, questions and sets, and pictures that another kind of device drew."""
+        return self.data != other.data and self._describe_scenes() == other._describe_scenes()
+
+    def _describe_scenes(self) -> str:
+        spec = {name: value for name, value in self.spec.items() if name != DEVICE}
+        return content_id({**self.to_json(), "spec": spec, "data": ""})
 
     def unpack_set(self, name: str) -> Bools:
         """[question] whether it is in the set."""
@@ -192,6 +201,7 @@ class SelectionResults:
     runs: Mapping[tuple[str, int, str], SelectionRun]  # by method, seed and training
     left_out: int = 0  # records of other worlds
     outdated: int = 0  # records of this world whose methods had other settings than today, such as another loss
+    redrawn: tuple[StudyWorld, ...] = ()  # the same world by other devices, whose records count, too
     language: SelectionResults | None = None  # the same of real questions, by models that read these alone
     _clusters: dict[str, SceneClusters] = field(default_factory=dict)
     _unpacked: dict[tuple[Any, ...], npt.NDArray[Any]] = field(default_factory=dict)  # of runs' epochs, and of sets
@@ -346,7 +356,10 @@ def add_seed_parts(
 def build_selection_results(
     study: Any, records: Sequence[StudyWorld | SelectionRun], scale: str = ""
 ) -> SelectionResults:
-    """The records of the world that most runs are of, of one scale or of the largest; of equal runs the latest."""
+    """The records of the world that most runs are of, of one scale or of the largest; of equal runs the latest.
+
+    A world that differs only in which device drew its pictures counts as the same (`StudyWorld.is_redrawn`).
+    """
     if scale != LANGUAGE:
         language = [r for r in records if r.scale == LANGUAGE]
         records = [r for r in records if r.scale != LANGUAGE]
@@ -361,11 +374,15 @@ def _build_results(study: Any, records: Sequence[StudyWorld | SelectionRun], sca
         return SelectionResults(study, None, {}, len(records))
     counts = {data: sum(isinstance(r, SelectionRun) and r.data == data for r in records) for data in worlds}
     best = max(worlds, key=lambda data: (worlds[data].sizes["train"], counts[data], data))
-    runs = [r for r in records if isinstance(r, SelectionRun) and r.data == best]
+    redrawn = tuple(world for world in worlds.values() if world.is_redrawn(worlds[best]))
+    same = {best, *(world.data for world in redrawn)}
+    runs = [r for r in records if isinstance(r, SelectionRun) and r.data in same]
     alike = [run for run in runs if study.trains_alike(run)]
     kept = {run.key: run for run in sorted(alike, key=lambda run: run.made)}
     others = sum(isinstance(r, SelectionRun) for r in records) - len(runs)
-    return SelectionResults(study, worlds[best], kept, others, len(runs) - len(alike))
+    used = {run.data for run in kept.values()}
+    redrawn = tuple(world for world in redrawn if world.data in used)
+    return SelectionResults(study, worlds[best], kept, others, len(runs) - len(alike), redrawn)
 
 
 def pack_bits(values: npt.NDArray[Any]) -> str:

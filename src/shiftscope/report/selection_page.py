@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..folder import lock_path
-from ..metrics.model_selection import STRATEGIES, WHOLE, SelectionResults
+from ..metrics.model_selection import DEVICE, STRATEGIES, WHOLE, SelectionResults
 from ..registry import REPORTED
 from ..result import Score
 from ..suites import NOTHING_REPORTED, ReportedFigures
@@ -102,6 +102,14 @@ def describe_world(results: SelectionResults) -> list[str]:
         f"the OOD test sets are parts. {count_noun(len(results.runs), 'training')}, seeds "
         f"{', '.join(map(str, seeds)) or 'none'}; figures are means over the seeds."
     )
+    for other in results.redrawn:
+        runs = [run for run in results.runs.values() if run.data == other.data]
+        parts = ", ".join(sorted({run.training.partition("/")[0] for run in runs}))
+        theirs, ours = ("GPU" if one.spec.get(DEVICE) else "CPU" for one in (other, world))
+        sentences.append(
+            f"{count_noun(len(runs), 'training')} ({parts}) saw the same scenes with the same questions in pictures "
+            f"drawn by a {theirs} (data {other.data[:12]}) instead of a {ours}: colours differ by a rounding."
+        )
     if results.left_out:
         sentences.append(f"{count_noun(results.left_out, 'record')} of other worlds left out.")
     outdated = results.outdated + (results.language.outdated if results.language else 0)

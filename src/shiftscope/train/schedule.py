@@ -1,9 +1,9 @@
 """Schedule: the learning rate of each step, and when a training is over.
 
-Without patience the rate falls as half a cosine over all epochs; with a tail it then stays low until the last quarter of
-the epochs has brought nothing. With patience the rate stays at its highest until validation is flat, falls, and stays low
-until the last quarter has brought nothing; then the training is over. All depend on the recipe, the step and the figures
-of the epochs before, so that a training that was stopped goes on as one that was not.
+Without patience the rate falls as half a cosine over all epochs; with a tail it then stays low until the last quarter
+of the epochs has brought nothing. With patience the rate stays at its highest until validation is flat, falls, and
+stays low until the last quarter has brought nothing. Then the training is over. All depend on the recipe, the step and
+the figures of the epochs before, so that a training that was stopped goes on as one that was not.
 """
 
 from __future__ import annotations

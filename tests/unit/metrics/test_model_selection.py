@@ -81,6 +81,22 @@ def test_figures_are_of_the_chosen_epoch_and_means_over_seeds():
     assert results.find_score("ban", IID) is None
 
 
+def test_the_same_world_drawn_by_another_device_counts_and_is_told():
+    drawn = replace(make_world(), data="c", spec={"device": "cuda"})
+    other = replace(make_run("ban", [EVERY, NONE, NONE]), data="c")
+    records = [make_world(), make_run("updn", EPOCHS), make_run("updn", EPOCHS, seed=1), drawn, other]
+    results = build_selection_results(
+        STUDY, [parse_selection_record(json.loads(json.dumps(r.to_json()))) for r in records]
+    )
+    assert results.find_score("ban", IID).value == 1.0 and results.world.data == "d"
+    page = render_selection_markdown(results)
+    assert "1 training (whole) saw the same scenes" in page and "drawn by a GPU (data c) instead of a CPU" in page
+    asked = replace(drawn, sizes=drawn.sizes | {"val": 11})  # by the same spec, with other questions
+    results = build_selection_results(STUDY, [*records[:3], asked, other])
+    assert results.find_score("ban", IID) is None and results.left_out == 1
+    assert "saw the same scenes" not in render_selection_markdown(results)
+
+
 def test_an_interval_over_scenes_gets_longer_by_what_seeds_differ_on_each_side_apart():
     """Errors of 0.02 and 0.04 over scenes; two seeds with a variance of 0.0004: 4 and 25 degrees of freedom."""
     error = 1.959963984540054

@@ -1,11 +1,13 @@
 """Accuracy on head and tail after training with more and more shortcut samples (Figure 7 of VQA-VS)."""
 
+from collections import Counter
 from typing import Any
 
 from ...metrics.model_selection import OOD_TEST, PROPORTION, SelectionResults, head_of, tail_of
 from ...shortcuts.concepts import SHORTCUTS
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import render_charts, render_figure, render_swatches
+from ..number_format import count_noun
 from ..page import Section
 from ..selection_page import MARK, format_figure
 from ..table import Table
@@ -26,10 +28,17 @@ def section(results: SelectionResults) -> Section | None:
             lines = [LineSeries("head", 0, head), LineSeries("tail", 1, tail)]
             drawn = draw_lines(label, [f"{share}%" for share in shares], lines, [0] * len(shares))
             charts.append(render_figure(name, "", drawn))
-    note = f"{study.notes['proportion']} {MARK}."
+    note = f"{study.notes['proportion']} {MARK}. {_tell_devices(results)}".rstrip()
     heads = (f"{method} *", *(f"{share}%" for share in shares))
     parts: list[Any] = [Table("Share of shortcut samples (Figure 7)", heads, rows, note)]
     if charts:
         looks = (("accuracy on the head", "is-head"), ("accuracy on the tail (OOD)", "is-tail"))
         parts = [render_swatches(looks), render_charts(charts, "charts"), *parts]
     return Section("Training with more shortcut samples", parts)
+
+
+def _tell_devices(results: SelectionResults) -> str:
+    """How many of them were trained on what."""
+    counts = Counter(run.device for run in results.runs.values() if run.training.startswith(PROPORTION))
+    told = ", ".join(f"{count_noun(n, 'training')} on {device}" for device, n in sorted(counts.items()))
+    return f"Trained: {told}." if told else ""

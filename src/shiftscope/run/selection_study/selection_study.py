@@ -141,7 +141,8 @@ class _SelectionRunner:
         if world.name not in {record.name for record in stored}:
             self.store.add(world)
             yield world
-        runs = (r for r in stored if isinstance(r, SelectionRun) and r.data == world.data)
+        same = {world.data} | {r.data for r in stored if isinstance(r, StudyWorld) and r.is_redrawn(world)}
+        runs = (r for r in stored if isinstance(r, SelectionRun) and r.data in same)
         done = {run.key for run in runs if self.spec.study.trains_alike(run)}
         todo = [job for job in plan if (job.method, job.seed, job.training) not in done]
         for job, run in (self._train_at_once if self.spec.together > 1 else self._train_in_turn)(todo, data, world):
