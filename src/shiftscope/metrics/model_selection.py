@@ -33,6 +33,7 @@ LANGUAGE = "language"  # the scale of a study on an audit of VQA files, of which
 WHOLE, PRIORS, PROPORTION = "whole", "changing_priors", "proportion"
 IID, PRIORS_TEST, PLANTED = "iid", "changing_priors", "ood_test"  # sets: the last is the world's own OOD test
 VAL, TEST = "val", "test"
+BLIND = ("prior", "second")  # by its question type alone: the most frequent answer of train, the second most frequent
 STAGE_VAL = "_val"  # in a recipe, behind the name of a stage that was trained before: its accuracy on val
 DEVICE = "device"  # in the spec of a world: what drew its pictures, unless a CPU did
 
@@ -62,6 +63,7 @@ class StudyWorld:
     images: str  # packed: [question] its image
     tied: tuple[Mapping[str, Any], ...] = ()  # what was planted
     several_degrees: Mapping[str, float] = field(default_factory=dict)  # E over groups with several answers alone
+    blind: Mapping[str, str] = field(default_factory=dict)  # packed: [question] whether a rule of BLIND is right
 
     @property
     def name(self) -> str:
@@ -69,8 +71,9 @@ class StudyWorld:
 
     def to_json(self) -> dict[str, Any]:
         plain = {**asdict(self), "tied": [dict(one) for one in self.tied]}
-        if not self.several_degrees:  # as records were before
-            del plain["several_degrees"]
+        for name in ("several_degrees", "blind"):
+            if not plain[name]:  # as records were before
+                del plain[name]
         return {"format": FORMAT, "kind": self.KIND} | plain
 
     @classmethod
@@ -84,7 +87,7 @@ class StudyWorld:
 
     def _describe_scenes(self) -> str:
         spec = {name: value for name, value in self.spec.items() if name != DEVICE}
-        return content_id({**self.to_json(), "spec": spec, "data": ""})
+        return content_id({**replace(self, blind={}).to_json(), "spec": spec, "data": ""})
 
     def unpack_set(self, name: str) -> Bools:
         """[question] whether it is in the set."""
@@ -222,9 +225,9 @@ class SelectionResults:
         seeds = [{run.seed for run in self.list_runs(method, training)} for method in methods]
         return sorted(set.intersection(*seeds)) if seeds else []
 
-    def list_epochs(self, method: str, strategy: str) -> list[int]:
+    def list_epochs(self, method: str, strategy: str, training: str = WHOLE) -> list[int]:
         """Which epoch a strategy chose, from 1, by seed."""
-        return [self._choose_epoch(run, strategy) + 1 for run in self.list_runs(method)]
+        return [self._choose_epoch(run, strategy) + 1 for run in self.list_runs(method, training)]
 
     def list_shares(self, method: str, names: Sequence[str]) -> dict[int, list[float]]:
         """By seed, how much of each set was right after the epoch chosen on IID val."""
@@ -246,6 +249,16 @@ class SelectionResults:
     def find_mean(self, method: str, strategy: str = IID_VAL) -> Score | None:
         """The mean over the OOD test sets."""
         return self.estimate("mean_ood", [[AccuracyTerm(method, self._list_tails(), 1.0, strategy)]])
+
+    def find_blind(self, rule: str, *sets: str) -> Score | None:
+        """The accuracy of a rule of BLIND on a set, or its mean over several; an interval over scenes."""
+        known = [world for world in (self.world, *self.redrawn) if world is not None and rule in world.blind]
+        if not known or not all(known[0].sizes.get(name) for name in sets):
+            return None
+        right = unpack_bits(known[0].blind[rule], known[0].questions)
+        terms = [RatioTerm(right * among, among) for among in map(self._unpack_set, sets)]
+        made = self.scenes.combine(terms, [1 / len(sets)] * len(sets))
+        return Score("blind", n=int(np.any([term.among for term in terms], axis=0).sum()), **made.to_score())
 
     def find_gain(
         self, method: str, backbone: str, name: str, strategy: str = IID_VAL, comparisons: int = 1
@@ -380,8 +393,6 @@ def _build_results(study: Any, records: Sequence[StudyWorld | SelectionRun], sca
     alike = [run for run in runs if study.trains_alike(run)]
     kept = {run.key: run for run in sorted(alike, key=lambda run: run.made)}
     others = sum(isinstance(r, SelectionRun) for r in records) - len(runs)
-    used = {run.data for run in kept.values()}
-    redrawn = tuple(world for world in redrawn if world.data in used)
     return SelectionResults(study, worlds[best], kept, others, len(runs) - len(alike), redrawn)
 
 

@@ -104,6 +104,8 @@ def describe_world(results: SelectionResults) -> list[str]:
     )
     for other in results.redrawn:
         runs = [run for run in results.runs.values() if run.data == other.data]
+        if not runs:
+            continue
         parts = ", ".join(sorted({run.training.partition("/")[0] for run in runs}))
         theirs, ours = ("GPU" if one.spec.get(DEVICE) else "CPU" for one in (other, world))
         sentences.append(

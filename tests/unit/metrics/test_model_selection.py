@@ -81,6 +81,20 @@ def test_figures_are_of_the_chosen_epoch_and_means_over_seeds():
     assert results.find_score("ban", IID) is None
 
 
+def test_blind_rules_stand_beside_the_models():
+    blind = {"prior": pack_bits(COMMON), "second": pack_bits(RARE)}
+    world = replace(make_world(), blind=blind)
+    results = build_selection_results(STUDY, [parse_selection_record(json.loads(json.dumps(world.to_json())))])
+    assert results.find_blind("prior", IID).value == 0.75 and results.find_blind("second", IID).value == 0.25
+    assert results.find_blind("second", tail_of("KO"), tail_of("QT")).value == 1.0
+    assert results.find_blind("prior", "ood_test") is None  # the set is empty
+    rows = [row for row in render_selection_markdown(results).splitlines() if "most frequent" in row[:40]]
+    assert rows[0].startswith("| most frequent answer of its type | – | 0.00") and "100.00" in rows[1]
+    assert world.is_redrawn(replace(make_world(), data="other"))  # one that was described before there were rules
+    bare = build_selection_results(STUDY, [make_world()])
+    assert bare.find_blind("prior", IID) is None and "answer of its type" not in render_selection_markdown(bare)
+
+
 def test_the_same_world_drawn_by_another_device_counts_and_is_told():
     drawn = replace(make_world(), data="c", spec={"device": "cuda"})
     other = replace(make_run("ban", [EVERY, NONE, NONE]), data="c")

@@ -1,6 +1,7 @@
 """Accuracy over the OOD sets: Tables 2 and 3 of VQA-VS, measured beside reported."""
 
 from ...metrics.model_selection import (
+    BLIND,
     IID,
     IID_VAL,
     ON_TEST,
@@ -21,6 +22,7 @@ from ..selection_page import find_reported, format_figure, format_reported, form
 from ..table import Table
 
 PLACES = {"selection_study": 20}
+BLIND_NAMES = ("most frequent answer of its type", "second most frequent")
 COLUMNS = (*SHORTCUTS, "mean", "iid", "ood_test", "changing_priors *", "undivided *")
 
 
@@ -31,16 +33,17 @@ def section(results: SelectionResults) -> Section | None:
     ]
     heads = ("", "seeds", *COLUMNS)
     note = results.study.notes["accuracy"] + _tell_priors(results)
-    tables = [Table("OOD test sets (Tables 2 and 3), measured", heads, [_count_questions(results), *rows], note)]
+    listed = [_count_questions(results), *_list_blind(results), *rows]
+    tables = [Table("OOD test sets (Tables 2 and 3), measured", heads, listed, note)]
     reported = find_reported(results)
     if "ood_accuracy" in reported.tables:
         names = [name.removesuffix(" *") for name in COLUMNS if name != PLANTED]
-        listed = [
+        published = [
             (m.label, *(format_reported(reported.find("ood_accuracy", m.label, name)) for name in names))
             for m in results.study.methods
         ]
         note = f"{reported.source}: VQA v2 and VQA-CP v2, other data than those above."
-        tables.append(Table("The same, reported", ("", *names), listed, note))
+        tables.append(Table("The same, reported", ("", *names), published, note))
     tables += [_list_heads(results), *_list_seeds(results)]
     lead = "A model answers the IID test once; the OOD test sets are the rare answers of each shortcut in it."
     return Section("Accuracy on IID and OOD test sets", tables, lead)
@@ -52,6 +55,19 @@ def _count_questions(results: SelectionResults) -> tuple[str, ...]:
     return ("questions", DASH, *(format_count(sizes[name]) if sizes.get(name) else DASH for name in names))
 
 
+def _list_blind(results: SelectionResults) -> list[tuple[str, ...]]:
+    """What the frequent answers of a question's type reach, which see neither image nor words."""
+    tails = [tail_of(name) for name in results.list_sets()]
+    rows = []
+    for rule, name in zip(BLIND, BLIND_NAMES, strict=True):
+        if results.world is None or results.find_blind(rule, IID) is None:
+            continue
+        scores = [results.find_blind(rule, tail_of(s)) for s in SHORTCUTS]
+        scores += [results.find_blind(rule, *sets) for sets in (tails, [IID], [PLANTED])]
+        rows.append((name, DASH, *map(format_figure, scores), DASH, DASH))
+    return rows
+
+
 def _tell_priors(results: SelectionResults) -> str:
     """Which epoch of changing priors is shown, and what is left at the end."""
     sizes = results.world.sizes if results.world is not None else {}
@@ -59,8 +75,8 @@ def _tell_priors(results: SelectionResults) -> str:
     for method in results.study.methods if sizes.get(PRIORS_TEST) else ():
         for run in results.list_runs(method.label, PRIORS):
             right = run.right[PRIORS_TEST]
-            last = format_percent(right[-1] / sizes[PRIORS_TEST], 2)
-            told.append(f"{method.label} {select_priors_epoch(run.right) + 1} ({last})")
+            chosen = select_priors_epoch(run.right) + 1 if any(right) else "none"
+            told.append(f"{method.label} {chosen} ({format_percent(right[-1] / sizes[PRIORS_TEST], 2)})")
     if not told:
         return ""
     return f" Epochs that changing_priors chose, and in brackets its figure after the last one: {', '.join(told)}."

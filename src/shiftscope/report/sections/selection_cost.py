@@ -33,7 +33,7 @@ def section(results: SelectionResults) -> Section | None:
         "Seconds are medians over the seeds: training with validation and files, and the answers of all epochs to all "
         "sets."
     )
-    if any(_count_company(run) > 1 for run in results.runs.values()):
+    if any(_count_company(run) > 1 for method in results.study.methods for run in results.list_runs(method.label)):
         note += (
             " Where trainings of any methods ran at once on the device (`--together`), questions/s is the sum over "
             "them while this method was trained, with its own part in brackets, and seconds are those of one training "

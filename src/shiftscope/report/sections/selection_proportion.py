@@ -1,13 +1,14 @@
 """Accuracy on head and tail after training with more and more shortcut samples (Figure 7 of VQA-VS)."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
-from ...metrics.model_selection import OOD_TEST, PROPORTION, SelectionResults, head_of, tail_of
+from ...metrics.model_selection import IID, OOD_TEST, PROPORTION, SelectionResults, head_of, tail_of
 from ...shortcuts.concepts import SHORTCUTS
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import render_charts, render_figure, render_swatches
-from ..number_format import count_noun
+from ..number_format import format_count
 from ..page import Section
 from ..selection_page import MARK, format_figure
 from ..table import Table
@@ -28,7 +29,7 @@ def section(results: SelectionResults) -> Section | None:
             lines = [LineSeries("head", 0, head), LineSeries("tail", 1, tail)]
             drawn = draw_lines(label, [f"{share}%" for share in shares], lines, [0] * len(shares))
             charts.append(render_figure(name, "", drawn))
-    note = f"{study.notes['proportion']} {MARK}. {_tell_devices(results)}".rstrip()
+    note = " ".join([f"{study.notes['proportion']} {MARK}.", *_tell_trainings(results)])
     heads = (f"{method} *", *(f"{share}%" for share in shares))
     parts: list[Any] = [Table("Share of shortcut samples (Figure 7)", heads, rows, note)]
     if charts:
@@ -37,8 +38,21 @@ def section(results: SelectionResults) -> Section | None:
     return Section("Training with more shortcut samples", parts)
 
 
-def _tell_devices(results: SelectionResults) -> str:
-    """How many of them were trained on what."""
-    counts = Counter(run.device for run in results.runs.values() if run.training.startswith(PROPORTION))
-    told = ", ".join(f"{count_noun(n, 'training')} on {device}" for device, n in sorted(counts.items()))
-    return f"Trained: {told}." if told else ""
+def _tell_trainings(results: SelectionResults) -> Iterator[str]:
+    """On how many questions and on what they were trained, and which may not be at their end."""
+    method = results.study.proportion_method
+    runs = [run for run in results.runs.values() if run.training.startswith(f"{PROPORTION}/")]
+    if not runs:
+        return
+    sizes = {run.training.split("/")[1]: run.examples for run in runs}
+    listed = ", ".join(f"{name} {format_count(sizes[name])}" for name in SHORTCUTS if name in sizes)
+    yield f"Questions of an epoch: {listed}."
+    counts = Counter(run.device for run in runs)
+    yield f"Trained: {', '.join(f'{n} on {device}' for device, n in sorted(counts.items()))}."
+    late = [
+        "{} {}%".format(*run.training.split("/")[1:])
+        for run in sorted(runs, key=lambda run: (SHORTCUTS.index(run.training.split("/")[1]), run.training))
+        if len(run.right[IID]) in results.list_epochs(method, OOD_TEST, run.training)
+    ]
+    if late:
+        yield f"Chosen in the last epoch, so that more might bring more: {', '.join(late)}."

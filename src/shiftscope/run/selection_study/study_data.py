@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ...answer import spell
 from ...errors import UserError
 from ...metrics.model_selection import (
+    BLIND,
     IID,
     PLANTED,
     PRIORS,
@@ -32,6 +33,7 @@ from ...question import Question
 from ...scene import Scene
 from ...shift import changing_priors
 from ...shortcuts.audit import TRAIN, AuditSettings, ShortcutAudit, audit_shortcuts, build_proportion_sets
+from ...shortcuts.concepts import QT
 from ...store.audit_samples import read_stored_questions
 from ...store.dataset import Dataset, data_id
 from ...store.question_part import QuestionPart
@@ -145,7 +147,24 @@ class SelectionData:
             sets={name: pack_bits(mask) for name, mask in sets.items()},
             images=pack_numbers(self.audit.samples.images.codes[self.rows]),
             tied=tuple(tied),
+            blind={rule: pack_bits(right) for rule, right in self._answer_blindly().items()},
         )
+
+    def _answer_blindly(self) -> dict[str, Bools]:
+        """[question of `rows`] what the frequent answers of its type in train get right; of equal ones the first."""
+        if QT not in self.audit.labels:
+            return {}
+        types, answers = self.audit.labels[QT], self.audit.samples.answers
+        train, rows = self.audit.split.rows(TRAIN), self.rows
+        assert types.codes.min() >= 0, "a world gives every question its type"
+        counts = np.zeros((len(types), len(answers.values)), np.int64)
+        np.add.at(counts, (types.codes[train], answers.codes[train]), 1)
+        ranked = np.argsort(-counts, axis=1, kind="stable")
+        asked = types.codes[rows]
+        return {
+            rule: (ranked[asked, k] == answers.codes[rows]) & (counts[asked, ranked[asked, k]] > 0)
+            for k, rule in enumerate(BLIND)
+        }
 
     def list_ids(self, training: str) -> frozenset[str] | None:
         """The train questions that a training learns from; None: all. An empty set: there is no such training."""

@@ -14,6 +14,7 @@ from ...shortcuts.concepts import SHORTCUTS
 from ..study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED, Finding
 
 CRITICAL = 0.600  # of Spearman's correlation of nine pairs, one-sided at 5%
+MOST_GAINING = 3  # models without which a mean is told, too
 ROUNDING = 1e-12  # an end so near to 0 is 0
 SETS, OTHER_SETS = len(SHORTCUTS), len(SHORTCUTS) - 1  # comparisons: of all sets, and of those that LMH is not for
 
@@ -118,6 +119,9 @@ def _choosing_adds(results: SelectionResults) -> Finding:
     told = f"OOD val {_interval(gain)}, OOD test {_interval(bound)} points, over {len(several)} models; OOD val from "
     told += " to ".join(f"{100 * value:+.2f} ({label})" for value, label in (ordered[0], ordered[-1]))
     told += f", median {100 * float(np.median([value for value, _ in ordered])):+.2f}"
+    if len(ordered) > 2 * MOST_GAINING:
+        rest = [value for value, _ in ordered[:-MOST_GAINING]]
+        told += f", mean without the {MOST_GAINING} that gain most {100 * float(np.mean(rest)):+.2f}"
     told = _tell_seeds(told, [seeds[label] for label in several])
     return Finding(says, rule, _decide(_is_above(gain), _is_not_above(gain)), told)
 

@@ -1,6 +1,7 @@
 """A selection study end to end, small: a world is made, a model trained, every epoch measured; the same call resumes."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from shiftscope.metrics.model_selection import IID, SelectionRun, StudyWorld, bu
 from shiftscope.report.selection_page import render_selection_markdown
 from shiftscope.run.selection_study.concurrent_trainings import measure_shared_throughput
 from shiftscope.run.selection_study.selection_study import SelectionStore, SelectionStudySpec, run_selection_study
+from shiftscope.store.audit_samples import read_stored_questions
+from shiftscope.store.dataset import Dataset
 from shiftscope.suites import load_suite
 from shiftscope.suites.selection_study import SelectionScale, SelectionStudy, StudyMethod
 from shiftscope.suites.vqa_vs.study import NOTES
@@ -47,6 +50,16 @@ def test_a_study_measures_every_epoch_and_resumes(tmp_path):
     results = build_selection_results(study, made)
     assert results.find_score("lstm", IID).n == 36
     assert "| lstm |" in render_selection_markdown(results)
+    samples = read_stored_questions(Dataset.open(tmp_path / "world"))
+    asked = {"train": [], "test": []}
+    for split, kind, answer in zip(samples.splits.codes, samples.types.codes, samples.answers.codes, strict=True):
+        asked.setdefault(samples.splits.values[split], []).append((kind, answer))
+    for rank, rule in enumerate(("prior", "second")):
+        counts = {
+            kind: Counter(a for k, a in sorted(asked["train"]) if k == kind).most_common() for kind, _ in asked["test"]
+        }
+        right = sum(len(found := counts[kind]) > rank and found[rank][0] == answer for kind, answer in asked["test"])
+        assert results.find_blind(rule, IID).value == pytest.approx(right / 36)
 
 
 @pytest.mark.full
