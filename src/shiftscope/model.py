@@ -359,7 +359,8 @@ def parse_model_name(text: str) -> ModelName:
         if form.startswith((f"{kind}:", f"{kind} or ")):
             if target:
                 return ModelName(kind, target)
-            raise UserError(f"model {text!r} lacks what to run; write {form}")
+            made = f", as `shiftscope train --model {kind}` makes one" if form == f"{kind}:FOLDER" else ""
+            raise UserError(f"model {text!r} lacks what to run; write {form}{made}")
     for name in MODELS.find_names(r"^def claims\("):
         if MODELS.load(name).claims(text):
             return ModelName(name, text)

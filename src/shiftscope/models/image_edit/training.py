@@ -1,7 +1,7 @@
 """How image_edit learns to draw: pictures before and after actions, both rendered from scenes.
 
-`--set answerer=FOLDER` names the lxmert, trained on plain CLEVR questions, that then looks at the drawn picture; its
-weights become part of the editor's.
+`--set answerer=FOLDER` names the lxmert, trained on questions about CLEVR's pictures, that then looks at the drawn one;
+its weights become part of the editor's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """CLEVR_HYP's study: the paper's four baselines and ours, trained on Original and run on the four test sets.
 
 All that is trained learns from Original's train split; the scene parser, and the LXMERT that looks at edited pictures,
-learn from CLEVR's scenes, the latter with questions about them in Original's words. Two-hop texts are for testing alone
-(decision 047).
+learn from CLEVR's scenes, the latter with questions about them in Original's words. Two-hop texts are for testing
+alone (decision 047), but for those that the recombined rows make of Original's (decision 051).
 """
 
 from __future__ import annotations
