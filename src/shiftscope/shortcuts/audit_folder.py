@@ -142,6 +142,7 @@ def _complete_annotation(samples: QuestionTable, k: int, row: dict[str, Any]) ->
 
 
 AUDIT_FILE, MARKS_FILE, REPORT_FILE = "audit.json", "marks.parquet", "report.html"
+ROW_GROUP = 128 * 1024  # rows of the marks that are written together, whether they are streamed or not
 SET_FOLDERS = (TRAIN_FOLDER, VAL_FOLDER, TEST_FOLDER, OOD_TEST_FOLDER, OOD_VAL_FOLDER, HEAD_FOLDER, "Proportion")
 STAGING_FOLDER = ".audit.partial"
 SPOOL_FOLDER = ".audit.stream"  # what an audit that streams has counted so far
@@ -311,7 +312,8 @@ def write_marks(audit: ShortcutAudit, folder: Path, recipes: Mapping[str, Sequen
                 inside[one.rows] = True
     ids = pa.array(map(str, audit.samples.ids), pa.string(), size=len(audit.samples))
     buffer = BytesIO()
-    pq.write_table(build_marks(ids, audit.split.codes, parts, concepts, sets), buffer, compression="zstd")
+    table = build_marks(ids, audit.split.codes, parts, concepts, sets)
+    pq.write_table(table, buffer, compression="zstd", row_group_size=ROW_GROUP)
     open_folder(folder).write_whole(MARKS_FILE, buffer.getbuffer())
 
 

@@ -19,7 +19,7 @@ from ...folder import open_folder
 from ...formats.sample_rows import IdTexts, SampleRows, digest_rows, iterate_rows
 from ...question_table import encode_texts
 from ..audit import SPLIT_NAMES, TEST, TRAIN, SetRule
-from ..audit_folder import ANSWERS_SUFFIX, MARKS_FILE, QUESTIONS_SUFFIX, build_marks, name_concepts, set_file
+from ..audit_folder import ANSWERS_SUFFIX, MARKS_FILE, QUESTIONS_SUFFIX, ROW_GROUP, build_marks, name_concepts, set_file
 from ..groups import HEAD, TAIL
 from .plan import StreamPlan, list_concept_parts, load_vocabulary, part_codes
 from .reduce import load_aligned, name_groups, name_kinds
@@ -27,7 +27,6 @@ from .reduce import name_concepts as concepts_name
 from .scan import build_change_error, read_state
 from .spool import Array, Spool, pack_texts, unpack_texts
 
-ROW_GROUP = 1024 * 1024  # rows of the marks, as pyarrow writes a whole table
 COPY_BYTES = 1 << 22
 
 
@@ -239,7 +238,7 @@ def join_sets(
 
 
 def join_marks(plan: StreamPlan, places: Sequence[int], marks: Sequence[str], out: Path) -> None:
-    """Write the marks of all samples, a million at a time."""
+    """Write the marks of all samples, a row group at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
