@@ -45,6 +45,9 @@ def command(
     ] = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Train in so many processes, one per GPU; see below.")] = 1,
+    beside: Annotated[
+        bool, typer.Option("--beside", help="Train parts that see no picture at the same time as the others.")
+    ] = False,
     as_json: shared.AsJson = False,
 ) -> None:
     """Train a model and choose the best epoch on validation data; the same command again resumes.
@@ -69,6 +72,7 @@ def command(
         *(model, data, visual or "", images, seed, only, other, epochs or None, chosen, tuple(pairs)),
         *(device, workers, processes, minutes or None),
         keep_epochs=keep_epochs,
+        beside=beside,
         command=line,
     )
     try:

@@ -26,14 +26,25 @@ from ..records import content_id
 from ..registry import MODELS, SCHEMAS
 from ..rng import seed_of
 from ..store.question_part import QuestionPart
-from ..trainable import ACTIONS, PROGRAMS, ExampleSet, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
+from ..trainable import (
+    ACTIONS,
+    IMAGES,
+    PROGRAMS,
+    ExampleSet,
+    ProgressCallback,
+    SplitData,
+    Trainable,
+    TrainRecipe,
+    TrainStage,
+)
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
 from ..url_path import refuse_url
 from .accelerator import make_accelerator, name_device
+from .beside import ProcessBeside
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data, refuse_blind
 from .epochs import copy_module, finish_epochs, list_epochs, write_epoch
-from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
+from .loop import SEEDS, FittedModule, TrainTask, compute_shares, count_validation, fit
 from .process_group import ProcessGroup
 from .schedule import compute_rise
 
@@ -68,6 +79,7 @@ class TrainSpec:
     minutes: float | None = None  # after which it pauses, and the same again resumes
     keep_epochs: bool = False  # keep the last part's weights of every epoch, each as a trained folder under epochs/
     command: str = ""  # as it was typed
+    beside: bool = False  # whether parts that see no picture are trained at the same time as the others
 
     def __post_init__(self) -> None:
         options = [stage.option for stage in self.trainable.stages]
@@ -229,6 +241,7 @@ class _Training:
     seconds: dict[str, float] = field(default_factory=dict)
     modules: dict[str, Any] = field(default_factory=dict)  # the parts trained by now
     log_rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    is_beside: bool = False  # whether another process, which writes the log, has started this one for a single part
 
     @property
     def device(self) -> str:
@@ -244,7 +257,7 @@ class _Training:
 
         start = time.monotonic()
         stages, trained = self.spec.stages, self.spec.trainable.folder
-        left = [s for s in stages if not ((state := read_state(self.checkpoints, s.name)) and state.done)]
+        left = [stage for stage in stages if not self._is_done(stage)]
         train = self._gather_split(TRAIN, left) if left else None
         val = self._gather_split(VAL, stages)
         schema, size = self.data.schema, (self.data if self.other is None else self.other).size
@@ -255,14 +268,19 @@ class _Training:
             "size": list(size if val.pixels is None else val.pixels.shape[2:0:-1]),
         }
         files: dict[str, bytes] = {}
-        for stage in stages:
-            about[stage.name], files[stage.name] = self._train_stage(stage, train if stage in left else None, val)
-            if stage.figures:
-                began = time.monotonic()
-                if self.accelerator.is_main_process:  # which alone writes model.json
-                    with self.bar("calibrating") as tell:
-                        about |= stage.finish(self.modules[stage.name], val, self.device, tell)
-                self.seconds["calibration"] = time.monotonic() - began
+        with self._start_beside(left, train, val) as beside:
+            for stage in stages:
+                if stage.name in beside:
+                    with self.bar(f"training the {_name_part(stage)}, beside") as tell:
+                        beside[stage.name].wait(tell)
+                todo = stage in left and not (stage.name in beside and self._is_done(stage))
+                about[stage.name], files[stage.name] = self._train_stage(stage, train if todo else None, val)
+                if stage.figures:
+                    began = time.monotonic()
+                    if self.accelerator.is_main_process:  # which alone writes model.json
+                        with self.bar("calibrating") as tell:
+                            about |= stage.finish(self.modules[stage.name], val, self.device, tell)
+                    self.seconds["calibration"] = time.monotonic() - began
         if self.other is not None:
             done = {stage.name for stage in stages}  # by name: a trainable with settings makes its stages anew
             for stage in self.spec.trainable.stages:
@@ -292,6 +310,32 @@ class _Training:
         self.accelerator.wait_for_everyone()
         return trained.read(self.folder.path)
 
+    def _is_done(self, stage: TrainStage) -> bool:
+        state = read_state(self.checkpoints, stage.name)
+        return state is not None and state.done
+
+    @contextmanager
+    def _start_beside(
+        self, left: Sequence[TrainStage], train: SplitData | None, val: SplitData
+    ) -> Iterator[dict[str, ProcessBeside]]:
+        """Processes that fit the parts which see no picture and need no other part, all but one part at most."""
+        begun: dict[str, ProcessBeside] = {}
+        if self.spec.beside and self.accelerator.num_processes == 1 and train is not None:
+            chosen = [s for s in left if IMAGES not in s.supervision and not s.needs and not self._is_watched(s)]
+            chosen = chosen[1:] if len(chosen) == len(left) else chosen
+            for stage in chosen:
+                mine, theirs = (
+                    SplitData(None, s.scenes, {stage.name: s.supervision[stage.name]}) for s in (train, val)
+                )
+                here = self.spec, self.data, self.folder.path, self.recorded
+                job = PartBeside(*here, stage.name, TrainValData(mine, theirs, 0.0), self.deadline)
+                begun[stage.name] = ProcessBeside(fit_part, job)
+        try:
+            yield begun
+        finally:
+            for process in begun.values():
+                process.stop()
+
     def _gather_split(self, split: str, stages: Sequence[TrainStage]) -> SplitData:
         if self.splits is not None:
             self.seconds["data"] = self.splits.seconds
@@ -314,6 +358,35 @@ class _Training:
 
     def _train_stage(self, stage: TrainStage, train: SplitData | None, val: SplitData) -> tuple[dict[str, Any], bytes]:
         """What model.json says of a part, and its file."""
+        with self.bar(f"training the {_name_part(stage)}") as tell:
+            config, task, fitted = self.fit_stage(stage, train, val, tell)
+        round_weights(fitted.module)
+        began = time.monotonic()
+        counts = count_validation(task, fitted.module, self.accelerator)
+        self.seconds[stage.option] = fitted.seconds + time.monotonic() - began
+        self.modules[stage.name] = fitted.module
+        file = pack_weights(fitted.module)
+        entry = {
+            "config": config.to_json(),
+            "blake2b": digest_of(file),
+            "trained_on": self.data.variant,
+            "data": self.data.to_json(),
+            "examples": fitted.rows[-1]["examples"],
+            "seed": self.spec.seed,
+            "recipe": task.recipe.to_json(),
+            "epoch": fitted.epoch,
+            "rise": round(compute_rise([row["figure"] for row in fitted.rows]), 6),
+            "val": {name: round(value, 6) for name, value in compute_shares(counts).items()},
+            "val_counts": {name: [int(right), int(of)] for name, (right, of) in counts.items()},
+            "seconds": round(self.seconds[stage.option], 2),
+            "command": self.spec.command,
+        }
+        return entry, file
+
+    def fit_stage(
+        self, stage: TrainStage, train: SplitData | None, val: SplitData, tell: ProgressCallback
+    ) -> tuple[Any, TrainTask, FittedModule]:
+        """The config of a part, what its training is, and what came of it; without train data, as it was left."""
         import torch
 
         config, recipe = self._make_config(stage, train), self.spec.recipe(stage)
@@ -341,46 +414,28 @@ class _Training:
             """The whole log anew, so that no epoch stands there twice."""
             self.log_rows[stage.name] = rows
             lines = [f"{json.dumps(row, ensure_ascii=False)}\n" for some in self.log_rows.values() for row in some]
-            if self.accelerator.is_main_process:
+            if self.accelerator.is_main_process and not self.is_beside:
                 self.folder.write_whole(LOG, "".join(lines).encode(), durable=False)
 
-        with self.bar(f"training the {stage.name.replace('_', ' ')}") as tell:
-            fitted = fit(
-                task,
-                self.accelerator,
-                seed=self.spec.seed,
-                checkpoints=self.checkpoints,
-                deadline=self.deadline,
-                tell=tell,
-                log=write_log,
-                keep=self._keep_epochs(stage, config),
-            )
-        round_weights(fitted.module)
-        began = time.monotonic()
-        counts = count_validation(task, fitted.module, self.accelerator)
-        self.seconds[stage.option] = fitted.seconds + time.monotonic() - began
-        self.modules[stage.name] = fitted.module
-        file = pack_weights(fitted.module)
-        entry = {
-            "config": config.to_json(),
-            "blake2b": digest_of(file),
-            "trained_on": self.data.variant,
-            "data": self.data.to_json(),
-            "examples": fitted.rows[-1]["examples"],
-            "seed": self.spec.seed,
-            "recipe": recipe.to_json(),
-            "epoch": fitted.epoch,
-            "rise": round(compute_rise([row["figure"] for row in fitted.rows]), 6),
-            "val": {name: round(value, 6) for name, value in compute_shares(counts).items()},
-            "val_counts": {name: [int(right), int(of)] for name, (right, of) in counts.items()},
-            "seconds": round(self.seconds[stage.option], 2),
-            "command": self.spec.command,
-        }
-        return entry, file
+        fitted = fit(
+            task,
+            self.accelerator,
+            seed=self.spec.seed,
+            checkpoints=self.checkpoints,
+            deadline=self.deadline,
+            tell=tell,
+            log=write_log,
+            keep=self._keep_epochs(stage, config),
+        )
+        return config, task, fitted
+
+    def _is_watched(self, stage: TrainStage) -> bool:
+        """Whether every epoch's weights are kept or watched: those of the last part that is trained may be."""
+        return stage.name == self.spec.stages[-1].name and bool(self.spec.keep_epochs or self.watch)
 
     def _keep_epochs(self, stage: TrainStage, config: Any) -> Callable[[int, Any], None] | None:
-        """What is done with every epoch's weights: of the last part that is trained they are kept, or watched."""
-        if stage.name != self.spec.stages[-1].name or not (self.spec.keep_epochs or self.watch):
+        """What is done with every epoch's weights."""
+        if not self._is_watched(stage):
             return None
         rounded: list[Any] = []
 
@@ -422,6 +477,33 @@ class _Training:
             config, parts = stage.read_config(self.other.config(name)), {n: self._find_part(n) for n in stage.needs}
             self.modules[name] = self.other.load(name, stage.build(config, parts)).to(self.device)
         return self.modules[name]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartBeside:
+    """A part that is fitted in a process of its own, as it is sent there."""
+
+    spec: TrainSpec
+    data: TrainingData
+    folder: Path
+    recorded: dict[str, Any]
+    stage: str
+    splits: TrainValData
+    deadline: float  # as time.monotonic counts, which is one clock for all processes
+
+
+def fit_part(job: PartBeside, tell: ProgressCallback) -> None:
+    """Leave the part's finished checkpoint in the folder, which the process that started this one holds."""
+    training = _Training(
+        *(job.spec, job.data, None, open_folder(job.folder), job.recorded, make_accelerator(job.spec.device)),
+        *(show_no_progress, job.splits, job.deadline),
+        is_beside=True,
+    )
+    training.fit_stage(job.spec.trainable.stage(job.stage), job.splits.train, job.splits.val, tell)
+
+
+def _name_part(stage: TrainStage) -> str:
+    return stage.name.replace("_", " ")
 
 
 def _read_finished(spec: TrainSpec, out: Path, recorded: dict[str, Any]) -> TrainedFolder:

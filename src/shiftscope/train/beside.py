@@ -1,0 +1,56 @@
+"""A call beside this process, in one of its own, that tells how far it is; it ends with the process that started it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from ..trainable import ProgressCallback
+from .loop import TrainingPaused
+
+J = TypeVar("J")
+LOOK_SECONDS = 0.2  # between looks at how far it is
+GRACE_SECONDS = 3.0  # in which one that was interrupted with this process ends
+LEAVE_SECONDS = 20.0  # that it may take to write a checkpoint
+
+
+class ProcessBeside:
+    """Begun at once. What it is to leave it writes into files; whether it did, only these say."""
+
+    def __init__(self, call: Callable[[J, ProgressCallback], None], job: J) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.told = context.Array("q", 2)
+        self.process = context.Process(target=_run_beside, args=(call, job, self.told), daemon=True)
+        self.process.start()
+
+    def wait(self, tell: ProgressCallback) -> None:
+        while self.process.is_alive():
+            self.process.join(LOOK_SECONDS)
+            done, total = self.told[:]
+            if total:
+                tell(done, total, "")
+
+    def stop(self) -> None:
+        """Interrupt it, if it still runs, and wait until it has left what it leaves then.
+
+        Ctrl-C reaches both processes, and a second interrupt would disturb what the first one leads to.
+        """
+        self.process.join(GRACE_SECONDS)
+        if self.process.is_alive() and self.process.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGINT)
+            self.process.join(LEAVE_SECONDS)
+            self.process.kill()
+        self.process.join()
+
+
+def _run_beside(call: Callable[[Any, ProgressCallback], None], job: Any, told: Any) -> None:
+    def tell(done: int, total: int, words: str) -> None:
+        told[:] = [done, total]
+
+    with suppress(KeyboardInterrupt, TrainingPaused):
+        call(job, tell)
