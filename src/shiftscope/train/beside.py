@@ -24,7 +24,7 @@ class ProcessBeside:
     def __init__(self, call: Callable[[J, ProgressCallback], None], job: J) -> None:
         context = multiprocessing.get_context("spawn")
         self.told = context.Array("q", 2)
-        self.process = context.Process(target=_run_beside, args=(call, job, self.told), daemon=True)
+        self.process = context.Process(target=_run_beside, args=(call, job, self.told))
         self.process.start()
 
     def wait(self, tell: ProgressCallback) -> None:
@@ -49,7 +49,11 @@ class ProcessBeside:
 
 
 def _run_beside(call: Callable[[Any, ProgressCallback], None], job: Any, told: Any) -> None:
+    parent = os.getppid()
+
     def tell(done: int, total: int, words: str) -> None:
+        if os.getppid() != parent:  # it was killed, and the folder is no longer held
+            raise KeyboardInterrupt
         told[:] = [done, total]
 
     with suppress(KeyboardInterrupt, TrainingPaused):
