@@ -9,7 +9,7 @@ import pytest
 from asked import dataset
 from command import here, refused
 from lazy import lazy
-from shiftscope.cli.train import _print_training, command
+from shiftscope.cli.train import _print_training, _tell_epochs, command
 from shiftscope.lang.text import parse_program
 from shiftscope.model import ADAPTATION_IMAGES
 from shiftscope.models.nsvqa.neuro_symbolic import NsvqaParsers
@@ -155,6 +155,11 @@ def test_a_training_that_could_not_begin_leaves_nothing_behind(data, tmp_path, r
     assert not (tmp_path / "model").exists()
 
 
+def test_epochs_that_may_be_fewer_or_more_are_told_so():
+    recipes = ({"epochs": 12}, {"epochs": 40, "patience": 3}, {"epochs": 48, "tail": 16})
+    assert [_tell_epochs(one) for one in recipes] == ["12", "at most 40", "at most 64"]
+
+
 def test_what_is_refused(folder, data, tmp_path, refuses):
     with refuses("holds another trained model: its seed is 0, not 1; name another folder with --out"):
         train(data, folder, seed=1)
@@ -162,6 +167,8 @@ def test_what_is_refused(folder, data, tmp_path, refuses):
         train(data, tmp_path / "new", other=folder)
     with refuses("none: no such folder; make one with shiftscope train"):
         train(data, tmp_path / "new", only="scene", other=tmp_path / "none")
+    with refuses("--beside trains parts on one device, and --processes shares each among several; omit one"):
+        train(data, tmp_path / "new", beside=True, processes=2)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
     with refuses("is not empty and holds no training"):

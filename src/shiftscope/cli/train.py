@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -87,6 +88,12 @@ def command(
         _print_training(trained, model, as_json)
 
 
+def _tell_epochs(recipe: Mapping[str, Any]) -> str:
+    """How many a training has, or may have: with patience it may end before, with a tail go on."""
+    most = int(recipe["epochs"]) + int(recipe.get("tail", 0))
+    return f"at most {most}" if recipe.get("patience") or recipe.get("tail") else str(most)
+
+
 def _print_training(trained: TrainedFolder, model: str, as_json: bool) -> None:
     about, parts = trained.about, trained.parts
     if as_json:
@@ -103,7 +110,7 @@ def _print_training(trained: TrainedFolder, model: str, as_json: bool) -> None:
                 for name, share in entry["val"].items()
             ],
             f"{part.replace('_', ' ')}: trained on {entry['trained_on']}, {entry['examples']:,} examples an "
-            f"epoch, epoch {entry['epoch']} of {entry['recipe']['epochs']}, seed {entry['seed']}; on val:",
+            f"epoch, epoch {entry['epoch']} of {_tell_epochs(entry['recipe'])}, seed {entry['seed']}; on val:",
         )
         if entry.get("rise", 0.0) > CONVERGED:
             points = f"{100 * entry['rise']:.1f} points"

@@ -92,6 +92,8 @@ class TrainSpec:
             raise UserError(f"{self.epochs} epochs train nothing; give at least 1")
         if self.processes < 1:
             raise UserError(f"{self.processes} processes train nothing; give at least 1")
+        if self.beside and self.processes > 1:
+            raise UserError("--beside trains parts on one device, and --processes shares each among several; omit one")
         if self.minutes is not None and not self.minutes > 0:
             raise UserError(f"{self.minutes:g} minutes are no time to train; give more than 0")
 

@@ -42,6 +42,7 @@ from .model_records import (
 )
 
 DATA, MODELS, RUNS = "data", "weights", "runs"  # folders of a study
+TAIL = "tail"  # the setting of a recipe that lets epochs follow (`train/schedule.py`)
 SHIPPED_FIELD = "shipped"  # of model.json: the weights are those of the package
 TOLD = ("val", "epoch", "rise", "seconds", "examples")  # of what model.json says of a part
 
@@ -157,6 +158,7 @@ class _ModelStudyRun:
     def _build_train_spec(self, training: str) -> TrainSpec:
         plan, scale = self.study.trainings[training], self.spec.scale
         drawn = plan.world if scale.drawn else ""
+        settings = [one for one in plan.settings if not scale.epochs or one[0] != TAIL]  # a trial ends when it says
         return TrainSpec(
             plan.model,
             drawn or str(self.spec.out / DATA),
@@ -165,7 +167,7 @@ class _ModelStudyRun:
             other=self._find_folder(plan.other) if plan.other else None,
             epochs=scale.epochs or plan.epochs,
             seed=SEED,
-            settings=(*((key, str(self._find_folder(other))) for key, other in plan.folders), *plan.settings),
+            settings=(*((key, str(self._find_folder(other))) for key, other in plan.folders), *settings),
             device=self.spec.device,
             workers=self.spec.workers,
             command=self.spec.command,

@@ -12,7 +12,7 @@ from shiftscope.run.study.model_records import (
     ModelTrainingRecord,
     collect_results,
 )
-from shiftscope.run.study.model_study import ModelStudySpec, name_data, read_results
+from shiftscope.run.study.model_study import ModelStudySpec, _ModelStudyRun, name_data, read_results, show_no_progress
 from shiftscope.suites.clevr_hyp.study import STUDY
 from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED
 
@@ -224,3 +224,14 @@ def test_a_shipped_part_is_taken_only_if_it_was_trained_in_the_same_way(tmp_path
     for other in (replace(spec, images=1000), replace(spec, epochs=3), replace(spec, seed=1)):
         assert not _take_shipped(other, tmp_path / "other")
     assert not (tmp_path / "other").exists()
+
+
+def test_a_trial_has_as_many_epochs_as_its_scale_says(tmp_path):
+    """A tail would let it go on while validation rises, which it does at first."""
+    tails = []
+    for scale in ("small", "paper"):
+        spec = ModelStudySpec(STUDY, tmp_path, tmp_path / "cells", STUDY.find_scale(scale))
+        made = _ModelStudyRun(spec, lambda sentence: None, show_no_progress)._build_train_spec("lxmert_clevr")
+        (stage,) = made.stages
+        tails.append((made.recipe(stage).epochs, made.recipe(stage).tail))
+    assert tails == [(1, 0), (48, 16)]
