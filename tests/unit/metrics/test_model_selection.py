@@ -14,6 +14,7 @@ from shiftscope.metrics.model_selection import (
     OOD_TEST,
     OOD_VAL,
     PRIORS,
+    PROPORTION,
     WHOLE,
     SelectionRun,
     StudyWorld,
@@ -179,6 +180,34 @@ def test_findings_hold_fail_or_are_not_measured():
     assert decide(make_run("updn", [RARE, NONE, NONE]))[EASIER] == FAILS
     nothing = build_selection_results(STUDY, [])
     assert {one.verdict for one in STUDY.check_findings(nothing)} == {NOT_MEASURED}
+
+
+def make_share_runs(rights):
+    """One training per shortcut and share: of the tail and of the rest, the head here, the first so many are right."""
+    for shortcut in SHORTCUTS:
+        for share, (tail, head) in rights.items():
+            hits = (RARE & (np.cumsum(RARE) <= tail)) | (COMMON & (np.cumsum(COMMON) <= head))
+            run = make_run(
+                "updn", [hits, NONE, NONE], recipe=dict(STUDY.find_method("updn").settings) | {"batch": "64"}
+            )
+            yield replace(run, training=f"{PROPORTION}/{shortcut}/{share}")
+
+
+def test_shares_of_shortcut_samples_cost_tails_and_are_soon_learned_or_not():
+    world = make_world()
+    heads = {head_of(s): pack_bits(COMMON) for s in SHORTCUTS}
+    world = replace(world, sets={**world.sets, **heads}, sizes=world.sizes | dict.fromkeys(heads, int(COMMON.sum())))
+    soon = {10: (10, 0), 30: (8, 28), 50: (6, 29), 70: (4, 30), 90: (0, 30)}
+    late = {10: (0, 0), 30: (4, 2), 50: (6, 5), 70: (8, 20), 90: (10, 30)}
+    verdicts = []
+    for rights in (soon, late):
+        results = build_selection_results(STUDY, [world, *make_share_runs(rights)])
+        found = list(STUDY.check_findings(results))
+        verdicts.append([one.verdict for one in found if "Figure 7" in one.says])
+    assert verdicts == [[HOLDS, HOLDS], [FAILS, FAILS]]
+    most = [run for run in make_share_runs(soon) if run.training != f"{PROPORTION}/KO/10"]
+    found = STUDY.check_findings(build_selection_results(STUDY, [world, *most]))
+    assert {one.verdict for one in found if "Figure 7" in one.says} == {NOT_MEASURED}
 
 
 def test_a_finding_that_seeds_disagree_about_is_undecided():

@@ -4,11 +4,22 @@ Rules go by 95% intervals over scenes and seeds: what they leave open is undecid
 rule, its interval is at a level corrected for so many sets (Bonferroni), or one of them would settle it by chance.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...metrics.model_selection import IID, IID_VAL, OOD_TEST, OOD_VAL, PLANTED, SelectionResults, tail_of
+from ...metrics.model_selection import (
+    IID,
+    IID_VAL,
+    OOD_TEST,
+    OOD_VAL,
+    PLANTED,
+    PROPORTION,
+    AccuracyTerm,
+    SelectionResults,
+    head_of,
+    tail_of,
+)
 from ...result import Score
 from ...shortcuts.concepts import SHORTCUTS
 from ..study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED, Finding
@@ -28,6 +39,8 @@ def check_findings(results: SelectionResults) -> Iterator[Finding]:
     yield _lpf_loses_with_gamma(results)
     yield _best_on_all(results)
     yield _iid_is_easier(results)
+    yield _shortcut_samples_cost_tails(results)
+    yield _heads_are_soon_learned(results)
 
 
 def _beats_on_all(results: SelectionResults) -> Finding:
@@ -213,6 +226,65 @@ def _iid_is_easier(results: SelectionResults) -> Finding:
     told += f"the least: {least[0]}, {least[1]} {_interval(gaps[least])} points"
     told = _tell_seeds(told, [len(results.list_seeds(label)) for label in measured])
     return Finding(says, rule, _decide(all(map(_is_above, gaps.values())), bool(harder)), told)
+
+
+def _shortcut_samples_cost_tails(results: SelectionResults) -> Finding:
+    few, *_, many = results.study.proportions
+    says = "The more shortcut samples are trained on, the lower the accuracy on the tail (Figure 7)"
+    rule = (
+        f"on the tail of every shortcut, {many}% of shortcut samples are surely worse than {few}% (points lost, "
+        "chosen on OOD test); does not hold if they are surely better on one, corrected for nine sets"
+    )
+    return _judge_shares(results, says, rule, tail_of, {few: 1.0, many: -1.0})
+
+
+def _heads_are_soon_learned(results: SelectionResults) -> Finding:
+    few, some, *_, many = results.study.proportions
+    says = f"Accuracy on the head rises fast and is stable from {some}% of shortcut samples on (Figure 7)"
+    rule = (
+        f"on the head of every shortcut, what {some}% add to {few}% is surely more than what {many}% add to {some}% "
+        "(points more, chosen on OOD test); does not hold if it is surely less on one, corrected for nine sets"
+    )
+    return _judge_shares(results, says, rule, head_of, {few: -1.0, some: 2.0, many: -1.0})
+
+
+def _judge_shares(
+    results: SelectionResults, says: str, rule: str, name_set: Callable[[str], str], by: Mapping[int, float]
+) -> Finding:
+    """Whether a sum of accuracies after training with several shares of shortcut samples is above 0, every shortcut."""
+    sums = _list_share_sums(results, name_set, by, OOD_TEST)
+    corrected = _list_share_sums(results, name_set, by, OOD_TEST, SETS)
+    told = ", ".join(f"{name} {_interval(score)}" for name, score in sums.items())
+    below = any(map(_is_below, corrected.values()))
+    if len(sums) < SETS and not below:
+        return Finding(says, rule, NOT_MEASURED, told)
+    plain = _list_share_sums(results, name_set, by, IID_VAL).values()
+    told += f"; chosen on IID val surely above on {sum(map(_is_above, plain))}, below on {sum(map(_is_below, plain))}"
+    method, trainings = (
+        results.study.proportion_method,
+        {f"{PROPORTION}/{name}/{share}" for name in sums for share in by},
+    )
+    told = _tell_seeds(told, [len(results.list_seeds(method, training=training)) for training in trainings])
+    return Finding(says, rule, _decide(all(map(_is_above, sums.values())), below), told)
+
+
+def _list_share_sums(
+    results: SelectionResults,
+    name_set: Callable[[str], str],
+    by: Mapping[int, float],
+    strategy: str,
+    comparisons: int = 1,
+) -> dict[str, Score]:
+    method, found = results.study.proportion_method, {}
+    for name in SHORTCUTS:
+        terms = [
+            AccuracyTerm(method, (name_set(name),), factor, strategy, f"{PROPORTION}/{name}/{share}")
+            for share, factor in by.items()
+        ]
+        score = results.estimate("share_sum", [terms], comparisons)
+        if score is not None and score.value is not None:
+            found[name] = score
+    return found
 
 
 def correlate_ranks(one: Sequence[float], other: Sequence[float]) -> float:
