@@ -65,17 +65,25 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _feed(images: int, device: str) -> None:
-    """Batches with ten questions an image of each sort, from worlds made as they are drawn."""
-    from shiftscope.suites.superclevr.suite import SuperclevrSpec
-    from shiftscope.train.feed import Feed, SuiteSource
+    """Batches with ten questions an image of each sort, from worlds made as they are drawn.
 
-    cores = os.cpu_count() or 1
-    source = SuiteSource("superclevr", SuperclevrSpec(images=images * 3 // 2, shard=250, visual="mid"), device=device)
-    began, seen, asked = 0.0, 0, 0
+    Counted from when so many have come as are made ahead: the workers end their first blocks all at once, and what
+    comes then was made before.
+    """
+    from shiftscope.suites.superclevr.suite import SuperclevrSpec
+    from shiftscope.train.feed import BLOCKS_AHEAD, Feed, SuiteSource
+
+    cores, shard = os.cpu_count() or 1, 250
+    ahead = BLOCKS_AHEAD * cores * shard
+    spec = SuperclevrSpec(images=(ahead + images) * 3 // 2, shard=shard, visual="mid")
+    source = SuiteSource("superclevr", spec, device=device)
+    began, come, seen = 0.0, 0, 0
     for batch in Feed(source, 500, device, cores):
+        come += len(batch.images.mask)
         if began:
             seen += len(batch.images.mask)
-        began = began or time.perf_counter()  # workers have started, kernels are compiled
+        elif come >= ahead:
+            began = time.perf_counter()
     rate = seen / (time.perf_counter() - began)
     asked = sum(map(len, batch.questions)) // len(batch.questions)
     print(f"feed: {seen} images, {asked} questions each, {cores} cores: {rate:,.0f} images/s", flush=True)
