@@ -411,13 +411,21 @@ def widen_side(
     """A side of an interval over scenes once other variances are added: the side, its standard error and freedom.
 
     `parts` are these variances, each with its degrees of freedom, as `freedom` is of the scenes; together they have
-    those of Welch and Satterthwaite.
+    those of Welch and Satterthwaite. These can be so many more than few seeds have that all would be surer than the
+    seeds alone: what is found is the widest of all, of the scenes and of the others.
     """
-    every = [((side / student_quantile(_MANY)) ** 2, freedom), *parts]
-    variance = sum(v for v, _ in every)
-    spread = sum(v**2 / f for v, f in every)
-    together = min(variance**2 / spread, _MANY) if spread > 0 else _MANY
+    scenes = ((side / student_quantile(_MANY)) ** 2, freedom)
+    variance, together = max(
+        map(_join_variances, ([scenes, *parts], [scenes], parts)),
+        key=lambda joined: student_quantile(joined[1], comparisons) * joined[0] ** 0.5,
+    )
     return student_quantile(together, comparisons) * variance**0.5, variance**0.5, together
+
+
+def _join_variances(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Their sum, and its degrees of freedom by Welch and Satterthwaite."""
+    variance, spread = sum(v for v, _ in parts), sum(v**2 / f for v, f in parts)
+    return variance, min(variance**2 / spread, _MANY) if spread > 0 else _MANY
 
 
 def student_p_value(t: float, freedom: float) -> float:

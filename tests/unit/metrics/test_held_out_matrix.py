@@ -146,7 +146,7 @@ def test_two_wordings_to_one_training_are_paired_by_seed():
         both = {PLAIN: pack_bits(bits), "paraphrased": pack_bits(bits & (random.random(COUNT) < 0.95))}
         entries.append(HeldOutEntry("covr", "small", "d", HeldOutTraining("visualbert", seed=k), 10, both))
     pair = HeldOutMatrix(make_test(), entries).compare(IID, IID, than="paraphrased")
-    assert pair.high - pair.low < 0.4
+    assert pair.high - pair.low < 0.6  # of two seeds; if they were not paired, all that is possible: 2
 
 
 def test_records_are_read_as_written_and_damage_is_refused():

@@ -113,12 +113,13 @@ def test_the_same_world_drawn_by_another_device_counts_and_is_told():
 
 
 def test_an_interval_over_scenes_gets_longer_by_what_seeds_differ_on_each_side_apart():
-    """Errors of 0.02 and 0.04 over scenes; two seeds with a variance of 0.0004: 4 and 25 degrees of freedom."""
+    """Errors of 0.02 and 0.04 over scenes; four seeds with a variance of 0.0004: together 12 and 75 degrees of freedom,
+    by which the first side would be shorter than that of the seeds alone, which have three."""
     error = 1.959963984540054
     scenes = Estimate(0.5, 0.5 - 0.02 * error, 0.5 + 0.04 * error, 40, 0.0)
-    made = add_seed_parts(scenes, [(0.0004, 1.0)], [1.0])
-    assert 0.5 - made.low == pytest.approx(2.776445 * 0.0008**0.5, rel=1e-5)
-    assert made.high - 0.5 == pytest.approx(2.059539 * 0.0020**0.5, rel=1e-5)
+    made = add_seed_parts(scenes, [(0.0004, 3.0)], [1.0])
+    assert 0.5 - made.low == pytest.approx(3.182446 * 0.0004**0.5, rel=1e-5)
+    assert made.high - 0.5 == pytest.approx(1.992102 * 0.0020**0.5, rel=1e-5)
     assert add_seed_parts(scenes, [], [1.0]) == pytest.approx(scenes)  # one seed
     several = add_seed_parts(scenes, [], [1.0], comparisons=8)
     assert 0.5 - several.low == pytest.approx(0.02 * 2.734369, rel=1e-5)

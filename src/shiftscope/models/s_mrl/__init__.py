@@ -9,6 +9,7 @@ from ..region_vqa.training import RegionStage
 
 
 class SMrlStage(RegionStage):
+    compiled = ("features.forward", "join")
     sizes = MappingProxyType(
         {"words": 300, "hidden": 512, "visual": 512, "fusion": 512, "chunks": 16, "rank": 5, "dropout": 0.1}
     )

@@ -24,6 +24,8 @@ def section(results: SelectionResults) -> Section | None:
         tail = tuple(results.find_score(method, tail_of(name), OOD_TEST, how) for how in trainings)
         head = tuple(results.find_score(method, head_of(name), OOD_TEST, how) for how in trainings)
         rows += [(f"{name}, tail", *map(format_figure, tail)), (f"{name}, head", *map(format_figure, head))]
+        chosen = [results.list_epochs(method, OOD_TEST, how) for how in trainings]
+        rows.append((f"{name}, epoch", *(", ".join(map(str, epochs)) or "–" for epochs in chosen)))
         if any(score is not None for score in tail):
             label = f"Accuracy on head and tail of {name} against the share of shortcut samples"
             lines = [LineSeries("head", 0, head), LineSeries("tail", 1, tail)]
