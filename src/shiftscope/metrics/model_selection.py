@@ -205,6 +205,7 @@ class SelectionResults:
     left_out: int = 0  # records of other worlds
     outdated: int = 0  # records of this world whose methods had other settings than today, such as another loss
     redrawn: tuple[StudyWorld, ...] = ()  # the same world by other devices, whose records count, too
+    repeats: tuple[SelectionRun, ...] = ()  # earlier trainings with the seed of another, which counts
     language: SelectionResults | None = None  # the same of real questions, by models that read these alone
     _clusters: dict[str, SceneClusters] = field(default_factory=dict)
     _unpacked: dict[tuple[Any, ...], npt.NDArray[Any]] = field(default_factory=dict)  # of runs' epochs, and of sets
@@ -237,6 +238,18 @@ class SelectionResults:
             epoch = self._choose_epoch(run, IID_VAL)
             found[run.seed] = [run.right[name][epoch] / sizes[name] for name in names]
         return found
+
+    def list_repeats(self) -> dict[tuple[str, int, str], list[float]]:
+        """By method, seed and training, the accuracies on the IID test of all trainings, where there are several."""
+        assert self.world is not None
+        found: dict[tuple[str, int, str], list[float]] = {}
+        for run in sorted(self.repeats, key=lambda run: run.made):
+            found.setdefault(run.key, []).append(self._measure_iid(run))
+        return {key: [*values, self._measure_iid(self.runs[key])] for key, values in found.items()}
+
+    def _measure_iid(self, run: SelectionRun) -> float:
+        assert self.world is not None
+        return run.right[IID][self._choose_epoch(run, IID_VAL)] / self.world.sizes[IID]
 
     def list_sets(self) -> list[str]:
         """The shortcuts whose OOD test sets have a question."""
@@ -392,8 +405,9 @@ def _build_results(study: Any, records: Sequence[StudyWorld | SelectionRun], sca
     runs = [r for r in records if isinstance(r, SelectionRun) and r.data in same]
     alike = [run for run in runs if study.trains_alike(run)]
     kept = {run.key: run for run in sorted(alike, key=lambda run: run.made)}
+    repeats = tuple(run for run in alike if kept[run.key] is not run)
     others = sum(isinstance(r, SelectionRun) for r in records) - len(runs)
-    return SelectionResults(study, worlds[best], kept, others, len(runs) - len(alike), redrawn)
+    return SelectionResults(study, worlds[best], kept, others, len(runs) - len(alike), redrawn, repeats)
 
 
 def pack_bits(values: npt.NDArray[Any]) -> str:

@@ -1,7 +1,8 @@
 """The page of a study of model selection, as Markdown and as HTML, from stored records alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import median
 
 from ..folder import lock_path
 from ..metrics.model_selection import DEVICE, STRATEGIES, WHOLE, SelectionResults
@@ -112,6 +113,7 @@ def describe_world(results: SelectionResults) -> list[str]:
             f"{count_noun(len(runs), 'training')} ({parts}) saw the same scenes with the same questions in pictures "
             f"drawn by a {theirs} (data {other.data[:12]}) instead of a {ours}: colours differ by a rounding."
         )
+    sentences += _tell_repeats(results)
     if results.left_out:
         sentences.append(f"{count_noun(results.left_out, 'record')} of other worlds left out.")
     outdated = results.outdated + (results.language.outdated if results.language else 0)
@@ -120,3 +122,20 @@ def describe_world(results: SelectionResults) -> list[str]:
             f"{count_noun(outdated, 'record')} left out whose methods were trained with other settings than today's."
         )
     return sentences
+
+
+def _tell_repeats(results: SelectionResults) -> Iterator[str]:
+    """How far trainings with one seed lie apart, where some were made again."""
+    repeats = results.list_repeats()
+    if not repeats:
+        return
+    apart = {key: max(values) - min(values) for key, values in repeats.items()}
+    furthest = max(apart, key=lambda key: apart[key])
+    listed = ", ".join(format_percent(value, DIGITS) for value in repeats[furthest])
+    yield (
+        f"{count_noun(len(repeats), 'training')} ({', '.join(sorted({method for method, _, _ in repeats}))}) were made "
+        "again with the same seed, and the last of each counts; a GPU does not add up in the same order twice, and "
+        "code became faster in between. Trainings with one seed differ on the IID test by "
+        f"{format_percent(median(apart.values()), DIGITS)} points in the median, the most {furthest[0]}, seed "
+        f"{furthest[1]}: {listed}."
+    )

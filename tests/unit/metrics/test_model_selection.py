@@ -140,6 +140,17 @@ def test_seeds_that_differ_make_a_figure_unsure():
     assert same.low == pytest.approx(one.find_score("updn", IID).low)
 
 
+def test_a_training_made_again_counts_last_and_the_page_tells_how_far_they_lie_apart():
+    first, again = make_run("updn", [EVERY, NONE, NONE]), replace(make_run("updn", [RARE, NONE, NONE]), made="1")
+    results = build_selection_results(STUDY, [make_world(), again, first])
+    assert results.find_score("updn", IID).value == pytest.approx(0.25) and results.repeats == (first,)
+    assert results.list_repeats() == {("updn", 0, WHOLE): [1.0, 0.25]}
+    page = render_selection_markdown(results)
+    assert "75.00 points in the median, the most updn, seed 0: 100.00, 25.00." in page
+    alone = build_selection_results(STUDY, [make_world(), again])
+    assert "made again" not in render_selection_markdown(alone)
+
+
 def test_gains_are_of_the_seeds_that_both_have():
     backbone = [make_run("updn", [EVERY, NONE, NONE]), make_run("updn", [COMMON, NONE, NONE], seed=1)]
     lmh = [make_run("updn+lmh", [EVERY, NONE, NONE], seed=1), make_run("updn+lmh", [NONE, NONE, NONE], seed=2)]
@@ -191,7 +202,8 @@ def make_share_runs(rights):
             run = make_run(
                 "updn", [hits, NONE, NONE], recipe=dict(STUDY.find_method("updn").settings) | {"batch": "64"}
             )
-            yield replace(run, training=f"{PROPORTION}/{shortcut}/{share}")
+            right = run.right | {head_of(s): (head, 0, 0) for s in SHORTCUTS}
+            yield replace(run, training=f"{PROPORTION}/{shortcut}/{share}", right=right)
 
 
 def test_shares_of_shortcut_samples_cost_tails_and_are_soon_learned_or_not():

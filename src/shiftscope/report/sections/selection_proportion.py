@@ -8,7 +8,7 @@ from ...metrics.model_selection import IID, OOD_TEST, PROPORTION, SelectionResul
 from ...shortcuts.concepts import SHORTCUTS
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import render_charts, render_figure, render_swatches
-from ..number_format import format_count
+from ..number_format import DASH, format_count
 from ..page import Section
 from ..selection_page import MARK, format_figure
 from ..table import Table
@@ -25,7 +25,7 @@ def section(results: SelectionResults) -> Section | None:
         head = tuple(results.find_score(method, head_of(name), OOD_TEST, how) for how in trainings)
         rows += [(f"{name}, tail", *map(format_figure, tail)), (f"{name}, head", *map(format_figure, head))]
         chosen = [results.list_epochs(method, OOD_TEST, how) for how in trainings]
-        rows.append((f"{name}, epoch", *(", ".join(map(str, epochs)) or "–" for epochs in chosen)))
+        rows.append((f"{name}, epoch", *(", ".join(map(str, epochs)) or DASH for epochs in chosen)))
         if any(score is not None for score in tail):
             label = f"Accuracy on head and tail of {name} against the share of shortcut samples"
             lines = [LineSeries("head", 0, head), LineSeries("tail", 1, tail)]
