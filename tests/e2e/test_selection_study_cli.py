@@ -34,7 +34,7 @@ def test_records_are_labelled_by_the_world_that_is_given(words, world, tmp_path)
 
 
 def test_a_scale_that_is_not_the_worlds_is_refused(world, tmp_path):
-    given = ("--out", tmp_path, "--device", "cpu", "--data", world)
+    given = ("--out", tmp_path, "--device", "cpu", "--minutes", "1e-6", "--data", world)
     assert (
         "world has 24 images of 168x112, and scale small-30 has 30 images of 168x112; omit --scale and --images"
     ) in refused(study(*given, "--images", "30"))
@@ -54,7 +54,7 @@ def test_a_world_that_is_no_world_of_the_study_is_refused(world, tmp_path):
             (folder / path.name).symlink_to(path)
         (folder / "manifest.json").unlink()
         (folder / "manifest.json").write_text(json.dumps(about | {"spec": about["spec"] | spec}))
-        assert words in refused(study("--out", tmp_path / "out", "--data", folder))
+        assert words in refused(study("--out", tmp_path / "out", "--minutes", "1e-6", "--data", folder))
 
 
 def test_methods_and_seeds_that_do_not_exist_are_refused(tmp_path):
@@ -65,9 +65,9 @@ def test_methods_and_seeds_that_do_not_exist_are_refused(tmp_path):
     variants = "did you mean 'updn+lpf gamma=1' or 'updn+lpf gamma=5'?"
     assert variants in refuse("--methods", "updn+lpf")
     assert "did you mean 'updn+lmh'?" in refuse("--methods", "updn+lhm")
-    audit = ("--audit", tmp_path / "audit", "--methods")
-    assert "did you mean 'updn+language+lpf gamma=1' or" in refuse(*audit, "updn+language+lpf")
-    assert "known: updn+language, updn+language softmax, " in refuse(*audit, "ban")
-    assert "--seeds takes whole numbers from 0 on, not -1" in refuse("--seeds", "-1")
-    assert "--seeds takes whole numbers from 0 on, not -3" in refuse("--seeds", "0,-3")
+    audit = ("--audit", tmp_path / "audit")
+    assert "did you mean 'updn+language+lpf gamma=1' or" in refuse(*audit, "--methods", "updn+language+lpf")
+    assert "known: updn+language, updn+language softmax, " in refuse(*audit, "--methods", "ban")
+    assert "--seeds takes whole numbers from 0 on, not -1" in refuse(*audit, "--seeds", "-1")
+    assert "--seeds takes whole numbers from 0 on, not -3" in refuse(*audit, "--seeds", "0,-3")
     assert list(tmp_path.iterdir()) == []
