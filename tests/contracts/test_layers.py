@@ -93,6 +93,7 @@ HEAVY = {
     "aiohttp",
     "fsspec",
     "s3fs",
+    "h5py",
 }
 NETWORKS = {"scene_parser", "question_parser"}  # folders made of torch; imported only where one is used
 # single files that are

@@ -26,6 +26,7 @@ from ._study_console import (
 )
 
 PARTS = "whole,changing_priors,proportion"
+SMALL = "small"  # the scale where none is named
 
 
 def command(
@@ -42,8 +43,13 @@ def command(
     seeds: Annotated[
         str, typer.Option(help="Separated by commas; else the study's. The last two parts take one.")
     ] = "",
-    scale: Annotated[str, typer.Option(help="small (240 images, a trial) or paper (6,000, for a GPU).")] = "small",
-    images: Annotated[int | None, typer.Option(min=12, help="Number of images over train, val and test.")] = None,
+    scale: Annotated[
+        str,
+        typer.Option(help="small (240 images, a trial; the default) or paper (6,000, for a GPU); --data has its own."),
+    ] = "",
+    images: Annotated[
+        int | None, typer.Option(min=12, help="Number of images over train, val and test; --data has its own.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cuda or cpu.")] = "auto",
     cells: Annotated[Path | None, typer.Option(help="Folder or FILE.jsonl of records; else OUT/cells.")] = None,
     minutes: Annotated[float | None, typer.Option(help="End a piece by then; the same command resumes.")] = None,
@@ -74,17 +80,24 @@ def command(
             WEIGHTS,
             WORLD,
             SelectionStudySpec,
+            open_world,
             run_selection_study,
         )
 
         study = STUDIES.load(name).STUDY
         if audit is not None and (data is not None or images is not None):
             raise UserError("--audit is instead of a world; omit --data and --images")
+        if audit is not None:
+            chosen = study.build_language_scale()
+        elif data is not None:
+            chosen = study.choose_scale(scale, images, open_world(study, data)[1])
+        else:
+            chosen = study.find_scale(scale or SMALL, images)
         spec = SelectionStudySpec(
             study=study,
             out=require_folder(out, (CELLS, PAGE, PICTURES, WEIGHTS, WORLD)),
             cells=kept,
-            scale=study.find_scale(scale, images) if audit is None else study.build_language_scale(),
+            scale=chosen,
             parts=parse_names(parts),
             methods=parse_names(methods),
             seeds=parse_seeds(seeds),

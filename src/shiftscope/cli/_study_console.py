@@ -20,7 +20,10 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    return parse_numbers(text, "--seeds")
+    seeds = parse_numbers(text, "--seeds")
+    if negative := [seed for seed in seeds if seed < 0]:
+        raise UserError(f"--seeds takes whole numbers from 0 on, not {negative[0]}")
+    return seeds
 
 
 def parse_numbers(text: str, option: str) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UserError, unknown
+from ..errors import UserError, did_you_mean, unknown
 from ..metrics.model_selection import LANGUAGE, PRIORS, PROPORTION, WHOLE
 from ..shortcuts.concepts import SHORTCUTS
 from .study import Finding
@@ -76,7 +76,16 @@ class SelectionStudy:
         for method in known:
             if method.label == label:
                 return method
-        raise unknown("method", label, [m.label for m in known], self.suite)
+        raise self._name_methods("method", label, self.methods)
+
+    def _name_methods(self, noun: str, label: str, methods: Sequence[StudyMethod]) -> UserError:
+        """The error for a label that none of the methods has; a model's name stands for its settings here."""
+        known = [method.label for method in methods]
+        if variants := [method.label for method in methods if method.model == label]:
+            hint = f"; did you mean {' or '.join(map(repr, variants))}?"
+        else:
+            hint = did_you_mean(label, known) or f"; known: {', '.join(known) or 'none'}"
+        return UserError(f"no {noun} {label!r} in {self.suite}{hint}")
 
     def trains_alike(self, run: SelectionRun) -> bool:
         """Whether its method would be trained with the same settings today; records of others are not shown."""
@@ -98,6 +107,14 @@ class SelectionStudy:
         if images < 12:
             raise UserError(f"{images} images are too few for a study: at least 12, of which one in 6 is tested")
         return SelectionScale(f"{name}-{images}", images, scale.size, scale.questions, scale.shard, scale.epochs)
+
+    def choose_scale(self, name: str, images: int | None, world: Any) -> SelectionScale:
+        """The scale of a world that was made before: what is not named is as the world's spec has it."""
+        fitting = [one for one, scale in self.scales.items() if scale.size == world.size]
+        if not name and not fitting:
+            named = ", ".join(f"{one} {scale.size[0]}x{scale.size[1]}" for one, scale in self.scales.items())
+            raise UserError(f"pictures of {world.size[0]}x{world.size[1]} are of no scale of {self.suite}: {named}")
+        return self.find_scale(name or fitting[0], world.images if images is None else images)
 
     def build_language_scale(self) -> SelectionScale:
         return SelectionScale(LANGUAGE, 0, (0, 0), epochs=self.language_epochs)
@@ -128,8 +145,8 @@ class SelectionStudy:
         chosen = [m.label for m in self.language_methods if not methods or m.label in methods]
         lacking = [label for label in methods if label not in chosen]
         if lacking or not chosen:
-            known = [m.label for m in self.language_methods]
-            raise unknown("method that reads questions alone", "".join(lacking[:1]), known, self.suite)
+            label = "".join(lacking[:1])
+            raise self._name_methods("method that reads questions alone", label, self.language_methods)
         return [SelectionTraining(label, WHOLE, seed) for seed in seeds for label in chosen]
 
     def check_findings(self, results: SelectionResults) -> Iterator[Finding]:

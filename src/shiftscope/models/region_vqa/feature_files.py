@@ -184,7 +184,7 @@ def _read_npz_folder(path: Path, wanted: Mapping[str, int] | None) -> Iterator[I
 
 def _read_hdf5(path: Path, wanted: Mapping[str, int] | None) -> Iterator[ImageRegions]:
     if find_spec("h5py") is None:
-        raise UserError(f"{path} is HDF5, and h5py is not installed here: pip install h5py")
+        raise UserError(f"{path} is HDF5, and h5py is not installed here: pip install 'shiftscope[hdf5]'")
     import h5py
 
     with h5py.File(path) as held:

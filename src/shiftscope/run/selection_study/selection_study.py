@@ -269,7 +269,9 @@ class _SelectionRunner:
 
     def _open_world(self) -> Dataset:
         if self.spec.data is not None:
-            return Dataset.open(self.spec.data)
+            opened, world = open_world(self.spec.study, self.spec.data)
+            _check_scale(self.spec.scale, world, self.spec.data)
+            return opened
         suite, folder = load_suite(self.spec.study.world), self.spec.out / WORLD
         how: dict[str, Any] = {"bar": self.make_bar} if self.make_bar else {}
         executor = open_executor(self.spec.workers)
@@ -353,6 +355,21 @@ class _SelectionRunner:
             made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             command=self.spec.write_command(),
         )
+
+
+def open_world(study: SelectionStudy, folder: Path) -> tuple[Dataset, Any]:
+    """A world that was made before, and its spec."""
+    opened = Dataset.open(folder)
+    if (suite := opened.manifest.spec["suite"]) != study.world:
+        raise UserError(f"{folder} is a dataset of {suite}; study {study.suite} wants a world of {study.world}")
+    return opened, load_suite(study.world).spec.of(opened.manifest.spec)
+
+
+def _check_scale(scale: SelectionScale, world: Any, folder: Path) -> None:
+    """Records are labelled by the scale, which says how many images there are, and of which size."""
+    found, named = (f"{one.images:,} images of {one.size[0]}x{one.size[1]}" for one in (world, scale))
+    if found != named:
+        raise UserError(f"{folder} has {found}, and scale {scale.name} has {named}; omit --scale and --images")
 
 
 def _name_job(job: SelectionTraining) -> str:

@@ -142,13 +142,12 @@ def test_irrelevant_pairs_exclude_the_questions_own_image():
 
 
 def test_pairs_begin_after_their_share_of_the_training():
-    from shiftscope.models.debiasing.ssl import PairedExamples
-
     class Examples:
         def batch(self, rows):
             return make_batch()
 
-    examples = PairedExamples(Examples(), 0.4)
+    objective = find_trainable("updn+ssl").stages[0].objective
+    examples = objective.make_examples(Examples(), {}, "answerer", None)
     assert examples.lesson(0.39).batch(None).image_of is None
     assert examples.lesson(0.4).batch(None).image_of is not None
 

@@ -8,9 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lazy import lazy
 from shiftscope.errors import UserError
 from shiftscope.models.region_vqa.feature_files import describe_file, list_images, normalise_id, read_regions
 
+h5py = lazy("h5py")
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.random((2, 3, 5), np.float32)
 BOXES = np.array([[[0, 0, 50, 20], [10, 10, 100, 80], [5, 5, 6, 6]]] * 2, np.float32)
@@ -52,11 +54,28 @@ def write_parquet(path):
     pq.write_table(pa.Table.from_pylist(rows), path)
 
 
+def write_hdf5(path):
+    with h5py.File(path, "w") as file:
+        file["image_ids"], file["features"], file["boxes"] = np.array(IDS), FEATURES, BOXES
+        file["sizes"] = np.array([SIZE] * 2)
+
+
+def write_spatial_hdf5(path):
+    """As the authors of UpDn convert bottom-up features: corners as shares of the image, then width and height."""
+    shares = BOXES / np.array([*SIZE, *SIZE])
+    with h5py.File(path, "w") as file:
+        file["image_ids"] = [f"COCO_val2014_{name:012}.jpg" for name in IDS]
+        file["image_features"] = FEATURES
+        file["spatial_features"] = np.concatenate([shares, shares[..., 2:] - shares[..., :2]], axis=-1)
+
+
 FILES = {
     "a.tsv": write_tsv,
     "b.tsv": write_long_tsv,
     "c.npz": write_npz,
     "folder": write_npz_folder,
+    "d.h5": write_hdf5,
+    "d.hdf5": write_spatial_hdf5,
     "e.parquet": write_parquet,
 }
 
@@ -94,17 +113,15 @@ def test_features_that_overflow_are_refused(tmp_path):
 def test_hdf5_without_its_reader_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr("shiftscope.models.region_vqa.feature_files.find_spec", lambda name: None)
     (tmp_path / "d.h5").write_bytes(b"")
-    with pytest.raises(UserError, match="h5py is not installed here: pip install h5py"):
+    with pytest.raises(UserError, match=r"h5py is not installed here: pip install 'shiftscope\[hdf5\]'$"):
         describe_file(tmp_path / "d.h5")
 
 
-def test_hdf5_is_read(tmp_path):
-    h5py = pytest.importorskip("h5py")
+def test_hdf5_that_does_not_name_its_images_is_refused(tmp_path):
     with h5py.File(tmp_path / "d.h5", "w") as file:
-        file["image_ids"], file["image_features"], file["boxes"] = np.array(IDS), FEATURES, BOXES
-        file["sizes"] = np.array([SIZE] * 2)
-    found = read_regions(describe_file(tmp_path / "d.h5"), ["42"])
-    np.testing.assert_allclose(found.features[0, :3], FEATURES[0], atol=1e-3)
+        file["features"], file["boxes"] = FEATURES, BOXES
+    with pytest.raises(UserError, match="does not name its images; add a dataset image_ids"):
+        describe_file(tmp_path / "d.h5")
 
 
 def test_labels_and_boxes_stand_for_regions(tmp_path):
