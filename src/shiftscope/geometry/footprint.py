@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels import Doubles, Longs, exact
+from ..rng import Stream, draw_double, skip_draws
 
 Rows = Doubles  # [footprint, number]
 AXES = 5
@@ -81,64 +82,65 @@ def _place_first_clear(
 
 
 @exact
-def place_all(
+def place_drawn(
     outlines: Doubles,  # [variant, footprint, number]
     heights: Doubles,  # [variant, footprint]
     standing: npt.NDArray[np.bool_],  # [footprint], those to keep clear of
     order: Longs,  # footprints to be placed
-    candidates: Doubles,  # [footprint of the order, try, xy]
+    stream: Stream, tries: int, skip: Stream,  # random numbers, places tried for each, and how to skip that many
+    reach: float,  # places lie within ± this
     axes: Doubles, margin: float, clearance: float,  # as above
     camera: Doubles,  # as `Camera.pack` gives it
     frame: Doubles,  # left, top, right, bottom: where a body must be seen, in pixels
     refused: Longs,  # counts: margin, frame, overlap
 ) -> int:  # fmt: skip
-    """Put footprints at the first of their candidates that are free; how many found one before one did not.
+    """Put footprints at the first free places drawn for them; how many found one before one did not.
 
-    Variants are several sets of bodies for the same places: a place is free when it is for each of them.
-    `refused` tells what turned down the candidates of the last one.
+    All of a footprint's places count as drawn. `refused` tells what turned down those of the last one.
     """
+    ahead = np.empty_like(stream)
     for n in range(len(order)):
         refused[:] = 0
-        if not _place_first_free(
-            outlines, heights, standing, order[n], candidates[n], axes, margin, clearance, camera, frame, refused
-        ):
+        ahead[:] = stream
+        skip_draws(stream, skip)
+        found = False
+        for _ in range(tries):
+            x = reach * (2.0 * draw_double(ahead) - 1.0)
+            y = reach * (2.0 * draw_double(ahead) - 1.0)
+            rule = place_at(outlines, heights, standing, order[n], x, y, axes, margin, clearance, camera, frame)
+            if rule < 0:
+                found = True
+                break
+            refused[rule] += 1
+        if not found:
             return n
-        standing[order[n]] = True
     return len(order)
 
 
 @exact
-def _place_first_free(
-    outlines: Doubles, heights: Doubles, standing: npt.NDArray[np.bool_], placed: int, candidates: Doubles,
-    axes: Doubles, margin: float, clearance: float, camera: Doubles, frame: Doubles, refused: Longs,
-) -> bool:  # fmt: skip
-    for t in range(len(candidates)):
-        x, y = candidates[t, 0], candidates[t, 1]
-        rule = -1
+def place_at(
+    outlines: Doubles, heights: Doubles, standing: npt.NDArray[np.bool_], placed: int, x: float, y: float,
+    axes: Doubles, margin: float, clearance: float, camera: Doubles, frame: Doubles,
+) -> int:  # fmt: skip
+    """Put a footprint there if the place is free; returns −1, or the rule against it: margin, frame, overlap.
+
+    Variants are several sets of bodies for the same places: a place is free when it is for each of them.
+    """
+    for j in range(len(standing)):
+        if standing[j] and j != placed:
+            dx, dy = x - outlines[0, j, 0], y - outlines[0, j, 1]
+            if abs(dx * axes[0, 0] + dy * axes[0, 1]) < margin or abs(dx * axes[1, 0] + dy * axes[1, 1]) < margin:
+                return 0
+    for v in range(len(outlines)):
+        outlines[v, placed, 0], outlines[v, placed, 1] = x, y
+        if not _is_in_frame(outlines[v, placed], heights[v, placed], camera, frame):
+            return 1
+    for v in range(len(outlines)):
         for j in range(len(standing)):
-            if standing[j] and j != placed:
-                dx, dy = x - outlines[0, j, 0], y - outlines[0, j, 1]
-                if abs(dx * axes[0, 0] + dy * axes[0, 1]) < margin or abs(dx * axes[1, 0] + dy * axes[1, 1]) < margin:
-                    rule = 0
-                    break
-        if rule < 0:
-            for v in range(len(outlines)):
-                outlines[v, placed, 0], outlines[v, placed, 1] = x, y
-                if not _is_in_frame(outlines[v, placed], heights[v, placed], camera, frame):
-                    rule = 1
-                    break
-        if rule < 0:
-            for v in range(len(outlines)):
-                for j in range(len(standing)):
-                    if standing[j] and j != placed and measure_gap(outlines[v], placed, j) < clearance:
-                        rule = 2
-                        break
-                if rule == 2:
-                    break
-        if rule < 0:
-            return True
-        refused[rule] += 1
-    return False
+            if standing[j] and j != placed and measure_gap(outlines[v], placed, j) < clearance:
+                return 2
+    standing[placed] = True
+    return -1
 
 
 @exact

@@ -12,7 +12,7 @@ from ...errors import UserError, unknown
 from ...geometry.camera import SIZE, Camera, camera_of
 from ...geometry.shapes.superclevr import TEXTURES, body, load_vehicle
 from ...geometry.visibility import list_parts
-from ...rng import derive
+from ...rng import KernelStream, derive
 from ...scene import Object, Part, Scene, Vector
 from ...schemas.superclevr import SCHEMA
 from .. import RngPath, Sampling, World, build_scene, check_object_count, finish_scenes, sample_setup
@@ -75,7 +75,7 @@ def begin_scene(seed: int, split: str, index: int, rules: SuperClevrRules = RULE
     others = [[distribution(name).choose_shape(n[0]) for n in numbers] for name in DISTRIBUTIONS if name != "bal"]
     try:
         vehicles = _sample_vehicles(sizes, BALANCED, path)
-        arranged = yield from arrange(vehicles, others, camera, rules, derive(*path, "layout"))
+        arranged = yield from arrange(vehicles, others, camera, rules, KernelStream(derive(*path, "layout")))
     except NoRoomError as cramped:
         raise UserError(_explain_failure(rules, str(cramped), count, path)) from None
     if rules.concepts != BALANCED:
@@ -109,7 +109,7 @@ def begin_concept_twin(base: Scene, seed: int, rules: SuperClevrRules) -> Sampli
     things = _sample_vehicles([o.values("size")[0] for o in base.objects], rules.concepts, path)
     camera = camera_of(base)
     try:
-        arranged = yield from rearrange(things, base.objects, camera, rules, derive(*path, "moved"))
+        arranged = yield from rearrange(things, base.objects, camera, rules, KernelStream(derive(*path, "moved")))
     except NoRoomError as cramped:
         raise UserError(_explain_failure(rules, str(cramped), len(things), path)) from None
     mid = _build_scene(arranged, camera, base.note("lamps"), path, rules, parts=True)

@@ -13,14 +13,16 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ...geometry.camera import Camera
-from ...geometry.footprint import place_all
+from ...geometry.footprint import place_at, place_drawn
 from ...geometry.layout import Layout
 from ...geometry.mesh import find_unit_circles
 from ...geometry.shapes.superclevr import SIZES, load_vehicle
 from ...geometry.visibility import Visibility
-from ...kernels import Doubles
+from ...kernels import Doubles, Longs, exact
+from ...rng import KernelStream, Stream, draw_double, plan_skip
 from ...scene import Object
 from ...schemas.superclevr import SCHEMA
 
@@ -31,6 +33,7 @@ TRIES = 200  # places tried for one vehicle
 MOST_MOVES = 6  # vehicles put elsewhere in one arrangement
 PATIENCE = 25  # arrangements before a large vehicle is made small
 RULES = ("margin", "frame", "overlap")  # in the order they are checked
+_SKIP = plan_skip(2 * TRIES)  # random numbers for the places of one vehicle
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def arrange(
     others: Sequence[Sequence[str]],
     camera: Camera,
     rules: SuperClevrRules,
-    generator: np.random.Generator,
+    stream: KernelStream,
     *,
     keep_sizes: bool = False,
 ) -> Arranging:
@@ -78,22 +81,27 @@ def arrange(
     """
     current = list(things)
     ground = _Ground(camera, rules, things, others)
+    placing = _Placing(ground, current, stream)
     refused: Counter[str] = Counter()
-    for tried in range(1, rules.arrangements + 1):
-        if tried % PATIENCE == 0 and not keep_sizes:
+    tried = 0
+    while tried < rules.arrangements:
+        if (tried + 1) % PATIENCE == 0 and not keep_sizes:
             large = [i for i, t in enumerate(current) if t.values("size") == ("large",)]
             if large:  # one of them is made small
-                k = large[int(generator.integers(len(large)))]
+                k = large[stream.draw_below(len(large))]
                 attributes = tuple((a, "small" if a == "size" else v) for a, v in current[k].attributes)
                 current[k] = replace(current[k], attributes=attributes)
-        turns = 360.0 * generator.random(len(current))
-        attempt = _PlacementAttempt(ground, current, turns, generator)
-        found = attempt.fill(range(len(current)))
-        if found == "":
-            found, seen = yield from attempt.move_hidden(frozenset())
+                placing = _Placing(ground, current, stream)
+        most = min(PATIENCE - (tried + 1) % PATIENCE, rules.arrangements - tried)
+        failed = placing.fill_anew(most)
+        tried += len(failed)
+        refused.update(failed)
+        if len(failed) < most:
+            tried += 1
+            seen = yield from placing.move_hidden(frozenset())
             if seen is not None:
-                return Arrangement(attempt.objects(), seen)
-        refused[found] += 1
+                return Arrangement(placing.objects(), seen)
+            refused["pixels"] += 1
     raise NoRoomError(refused.most_common(1)[0][0])
 
 
@@ -102,7 +110,7 @@ def rearrange(
     places: Sequence[Object],
     camera: Camera,
     rules: SuperClevrRules,
-    generator: np.random.Generator,
+    stream: KernelStream,
 ) -> Arranging:
     """The vehicles where others stand, of the same sizes; what has no room there is put elsewhere.
 
@@ -111,16 +119,15 @@ def rearrange(
     """
     turns = np.array([p.rotation or 0.0 for p in places])
     spots = [(p.position[0], p.position[1]) for p in places if p.position is not None]
-    ground = _Ground(camera, rules, things)
-    loose = _PlacementAttempt(ground, things, turns, generator).place_at(spots)
+    placing = _Placing(_Ground(camera, rules, things), things, stream)
+    loose = placing.put_back(turns, spots)
     for _ in range(PATIENCE):
-        attempt = _PlacementAttempt(ground, things, turns, generator)
-        attempt.place_at(spots, loose)
-        if attempt.fill(sorted(loose)) == "":
-            _, seen = yield from attempt.move_hidden(loose)
+        placing.put_back(turns, spots, loose)
+        if placing.fill(placing.list_largest_first(loose)):
+            seen = yield from placing.move_hidden(loose)
             if seen is not None:
-                return Arrangement(attempt.objects(), seen, tuple(sorted(attempt.moved | loose)))
-    found = yield from arrange(things, (), camera, rules, generator, keep_sizes=True)
+                return Arrangement(placing.objects(), seen, tuple(sorted(placing.moved | loose)))
+    found = yield from arrange(things, (), camera, rules, stream, keep_sizes=True)
     return replace(found, moved=tuple(range(len(things))))
 
 
@@ -140,70 +147,88 @@ class _Ground:
         self.room = axes, rules.margin, rules.gap, camera.pack(rules.size), frame
 
 
-class _PlacementAttempt:
-    """One arrangement under way."""
+class _Placing:
+    """Vehicles of some sizes, in one arrangement or another."""
 
-    def __init__(
-        self, ground: _Ground, things: Sequence[Object], turns: Doubles, generator: np.random.Generator
-    ) -> None:
-        self.ground, self.things, self.turns, self.generator = ground, things, turns, generator
+    def __init__(self, ground: _Ground, things: Sequence[Object], stream: KernelStream) -> None:
+        self.ground, self.things = ground, things
         boxes = ground.outlines * np.array([SIZES[t.values("size")[0]] for t in things])[:, None]
         self.rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number], see footprint.py
-        self.rows[:, :, 2:4], self.heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
-        find_unit_circles(turns, self.rows[0, :, 5:])
-        self.rows[1:, :, 5:] = self.rows[0, :, 5:]
+        self.rows[:, :, 2:4], heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
+        self.turns = np.zeros(len(things))
         self.standing = np.zeros(len(things), np.bool_)
         self.moved: frozenset[int] = frozenset()
-
-    def try_places(self, order: Sequence[int], candidates: Doubles) -> tuple[int, str]:
-        """Put vehicles at their first free candidates, [vehicle, try, xy]: how many before one finds none, and why.
-
-        That is the rule that turned most of its candidates down; "" where all found a place.
-        """
-        refused, which = np.zeros(3, np.int64), np.array(order, np.int64)
-        n = place_all(self.rows, self.heights, self.standing, which, candidates, *self.ground.room, refused)
-        return n, "" if n == len(order) else RULES[int(refused.argmax())]
+        self.bodies = self.rows, heights, self.standing  # as kernels take them
+        self.draws = stream.words, TRIES, _SKIP, ground.rules.reach
 
     def list_largest_first(self, which: Iterable[int]) -> list[int]:
         area = (self.rows[0, :, 2] * self.rows[0, :, 3]).tolist()
         return sorted(which, key=lambda k: (-area[k], k))
 
-    def fill(self, which: Iterable[int]) -> str:
-        """Put these anywhere; "" where all found a place, else the rule in the way.
+    def fill_anew(self, most: int) -> list[str]:
+        """Turn all and put them anywhere, until all have a place or so many times: the rules in the way each time."""
+        order, failed = np.array(self.list_largest_first(range(len(self.things)))), np.empty(most, np.int64)
+        n = _fill_until_full(*self.bodies, self.turns, order, *self.draws, *self.ground.room, failed)
+        return [RULES[k] for k in failed[:n].tolist()]
 
-        Places are drawn for all at once; those of vehicles after the one that found none count as not drawn.
-        """
-        order, source = self.list_largest_first(which), self.generator.bit_generator
-        before = source.state
-        n, rule = self.try_places(order, self.sample_places(len(order)))
-        if rule and n + 1 < len(order):
-            source.state = before
-            self.sample_places(n + 1)
-        return rule
+    def fill(self, order: Sequence[int]) -> bool:
+        """Put these anywhere; whether all found a place."""
+        which, refused = np.array(order, np.int64), np.empty(len(RULES), np.int64)
+        return place_drawn(*self.bodies, which, *self.draws, *self.ground.room, refused) == len(order)
 
-    def sample_places(self, vehicles: int) -> Doubles:
-        return self.ground.rules.reach * (2.0 * self.generator.random((vehicles, TRIES, 2)) - 1.0)
-
-    def place_at(self, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()) -> frozenset[int]:
-        """Put all but the loose ones at their spots; returns those that cannot stay."""
+    def put_back(
+        self, turns: Doubles, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()
+    ) -> frozenset[int]:
+        """Put all but the loose ones at their spots and nothing elsewhere; returns those that cannot stay."""
+        self.turns, self.standing[:] = turns, False
+        _turn_bodies(turns, self.rows)
         bound = [k for k in self.list_largest_first(range(len(spots))) if k not in loose]
-        return loose | {k for k in bound if self.try_places([k], np.array([[spots[k]]]))[1]}
+        return loose | {k for k in bound if place_at(*self.bodies, k, *spots[k], *self.ground.room) >= 0}
 
-    def move_hidden(self, moved: frozenset[int]) -> Generator[Layout, Visibility, tuple[str, Visibility | None]]:
-        """Put those elsewhere that are hardly seen, until all are seen well."""
+    def move_hidden(self, moved: frozenset[int]) -> Generator[Layout, Visibility, Visibility | None]:
+        """Put those elsewhere that are hardly seen, until all are seen well; None where that does not help."""
         self.moved = moved
         camera, rules = self.ground.camera, self.ground.rules
         for _ in range(MOST_MOVES):
             seen = yield Layout(self.objects(), SCHEMA, camera, rules.size)
             k = int(seen.visible.argmin())
             if seen.visible[k] >= rules.scale_pixels(rules.pixels):
-                return "", seen
+                return seen
             self.moved |= {k}
             self.standing[k] = False
-            if self.try_places([k], self.sample_places(1))[1]:
+            if not self.fill([k]):
                 break
-        return "pixels", None
+        return None
 
     def objects(self) -> tuple[Object, ...]:
         spots, turns = self.rows[0, :, :2].tolist(), self.turns.tolist()
         return tuple(put_on_ground(t, x, y, turn) for t, (x, y), turn in zip(self.things, spots, turns, strict=True))
+
+
+@exact
+def _turn_bodies(turns: Doubles, rows: Doubles) -> None:
+    find_unit_circles(turns, rows[0, :, 5:])
+    rows[1:, :, 5:] = rows[0, :, 5:]
+
+
+@exact
+def _fill_until_full(
+    rows: Doubles, heights: Doubles, standing: npt.NDArray[np.bool_], turns: Doubles, order: Longs,
+    stream: Stream, tries: int, skip: Stream, reach: float,
+    axes: Doubles, margin: float, clearance: float, camera: Doubles, frame: Doubles,
+    failed: Longs,
+) -> int:  # fmt: skip
+    """How many arrangements failed before one did not, and the rule in the way of each; as many as `failed` holds."""
+    refused = np.empty(3, np.int64)
+    for n in range(len(failed)):
+        standing[:] = False
+        for k in range(len(turns)):
+            turns[k] = 360.0 * draw_double(stream)
+        _turn_bodies(turns, rows)
+        placed = place_drawn(
+            rows, heights, standing, order, stream, tries, skip, reach, axes, margin, clearance, camera, frame, refused
+        )
+        if placed == len(order):
+            return n
+        failed[n] = refused.argmax()
+    return len(failed)
