@@ -7,7 +7,7 @@ begun again; where that does not help for long, one of the large vehicles is mad
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -98,9 +98,9 @@ def arrange(
         refused.update(failed)
         if len(failed) < most:
             tried += 1
-            seen = yield from placing.move_hidden(frozenset())
-            if seen is not None:
-                return Arrangement(placing.objects(), seen)
+            found = yield from placing.move_hidden(frozenset())
+            if found is not None:
+                return replace(found, moved=())
             refused["pixels"] += 1
     raise NoRoomError(refused.most_common(1)[0][0])
 
@@ -123,10 +123,10 @@ def rearrange(
     loose = placing.put_back(turns, spots)
     for _ in range(PATIENCE):
         placing.put_back(turns, spots, loose)
-        if placing.fill(placing.list_largest_first(loose)):
-            seen = yield from placing.move_hidden(loose)
-            if seen is not None:
-                return Arrangement(placing.objects(), seen, tuple(sorted(placing.moved | loose)))
+        if placing.fill(loose):
+            found = yield from placing.move_hidden(loose)
+            if found is not None:
+                return found
     found = yield from arrange(things, (), camera, rules, stream, keep_sizes=True)
     return replace(found, moved=tuple(range(len(things))))
 
@@ -138,9 +138,10 @@ class _Ground:
         self, camera: Camera, rules: SuperClevrRules, things: Sequence[Object], others: Sequence[Sequence[str]] = ()
     ) -> None:
         self.camera, self.rules = camera, rules
-        every = [[t.values("shape")[0] for t in things], *others]
-        # [variant, vehicle, half sides and height], of size 1
-        self.outlines = np.array([[outline(shape)[:3] for shape in shapes] for shapes in every])
+        self.shapes = [t.values("shape")[0] for t in things]
+        every = [self.shapes, *others]
+        numbers = [number for shapes in every for shape in shapes for number in outline(shape)[:3]]
+        self.outlines = np.array(numbers).reshape(len(every), -1, 3)  # [variant, vehicle, half sides height], of size 1
         directions = dict(camera.directions())
         axes = np.array([directions["right"][:2], directions["front"][:2]])
         frame = np.array([0.0, 0.0, *map(float, rules.size)])  # left, top, right, bottom
@@ -152,29 +153,28 @@ class _Placing:
 
     def __init__(self, ground: _Ground, things: Sequence[Object], stream: KernelStream) -> None:
         self.ground, self.things = ground, things
-        boxes = ground.outlines * np.array([SIZES[t.values("size")[0]] for t in things])[:, None]
-        self.rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number], see footprint.py
-        self.rows[:, :, 2:4], heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
-        self.turns = np.zeros(len(things))
-        self.standing = np.zeros(len(things), np.bool_)
-        self.moved: frozenset[int] = frozenset()
-        self.bodies = self.rows, heights, self.standing  # as kernels take them
+        sizes = [SIZES[t.values("size")[0]] for t in things]
+        self.rises = [outline(shape)[3] * size for shape, size in zip(ground.shapes, sizes, strict=True)]
+        boxes = ground.outlines * np.array(sizes)[:, None]
+        rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number], see footprint.py
+        rows[:, :, 2:4], heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
+        areas = (boxes[0, :, 0] * boxes[0, :, 1]).tolist()
+        self.largest_first = sorted(range(len(things)), key=lambda k: (-areas[k], k))
+        self.rows, self.turns, self.standing = rows, np.zeros(len(things)), np.zeros(len(things), np.bool_)
+        self.bodies = rows, heights, self.standing  # as kernels take them
         self.draws = stream.words, TRIES, _SKIP, ground.rules.reach
-
-    def list_largest_first(self, which: Iterable[int]) -> list[int]:
-        area = (self.rows[0, :, 2] * self.rows[0, :, 3]).tolist()
-        return sorted(which, key=lambda k: (-area[k], k))
 
     def fill_anew(self, most: int) -> list[str]:
         """Turn all and put them anywhere, until all have a place or so many times: the rules in the way each time."""
-        order, failed = np.array(self.list_largest_first(range(len(self.things)))), np.empty(most, np.int64)
+        order, failed = np.array(self.largest_first), np.empty(most, np.int64)
         n = _fill_until_full(*self.bodies, self.turns, order, *self.draws, *self.ground.room, failed)
         return [RULES[k] for k in failed[:n].tolist()]
 
-    def fill(self, order: Sequence[int]) -> bool:
+    def fill(self, which: frozenset[int]) -> bool:
         """Put these anywhere; whether all found a place."""
-        which, refused = np.array(order, np.int64), np.empty(len(RULES), np.int64)
-        return place_drawn(*self.bodies, which, *self.draws, *self.ground.room, refused) == len(order)
+        order, refused = [k for k in self.largest_first if k in which], np.empty(len(RULES), np.int64)
+        placed = place_drawn(*self.bodies, np.array(order, np.int64), *self.draws, *self.ground.room, refused)
+        return placed == len(order)
 
     def put_back(
         self, turns: Doubles, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()
@@ -182,27 +182,28 @@ class _Placing:
         """Put all but the loose ones at their spots and nothing elsewhere; returns those that cannot stay."""
         self.turns, self.standing[:] = turns, False
         _turn_bodies(turns, self.rows)
-        bound = [k for k in self.list_largest_first(range(len(spots))) if k not in loose]
-        return loose | {k for k in bound if place_at(*self.bodies, k, *spots[k], *self.ground.room) >= 0}
+        bound = [k for k in self.largest_first if k not in loose]
+        return loose | {k for k in bound if not place_at(*self.bodies, k, *spots[k], *self.ground.room)}
 
-    def move_hidden(self, moved: frozenset[int]) -> Generator[Layout, Visibility, Visibility | None]:
+    def move_hidden(self, moved: frozenset[int]) -> Generator[Layout, Visibility, Arrangement | None]:
         """Put those elsewhere that are hardly seen, until all are seen well; None where that does not help."""
-        self.moved = moved
         camera, rules = self.ground.camera, self.ground.rules
         for _ in range(MOST_MOVES):
-            seen = yield Layout(self.objects(), SCHEMA, camera, rules.size)
+            objects = self.objects()
+            seen = yield Layout(objects, SCHEMA, camera, rules.size)
             k = int(seen.visible.argmin())
             if seen.visible[k] >= rules.scale_pixels(rules.pixels):
-                return seen
-            self.moved |= {k}
+                return Arrangement(objects, seen, tuple(sorted(moved)))
+            moved |= {k}
             self.standing[k] = False
-            if not self.fill([k]):
+            if not self.fill(frozenset((k,))):
                 break
         return None
 
     def objects(self) -> tuple[Object, ...]:
         spots, turns = self.rows[0, :, :2].tolist(), self.turns.tolist()
-        return tuple(put_on_ground(t, x, y, turn) for t, (x, y), turn in zip(self.things, spots, turns, strict=True))
+        placed = zip(self.things, spots, self.rises, turns, strict=True)
+        return tuple([Object(t.attributes, position=(x, y, z), rotation=turn) for t, (x, y), z, turn in placed])
 
 
 @exact
