@@ -37,8 +37,8 @@ def derive(*path: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed_of(*path)))
 
 
-# The same numbers inside kernels. PCG64 is a state of 128 bits, multiplied and added to at each step; of each half of it
-# kernels see one word.
+# The same numbers inside kernels. PCG64 is a state of 128 bits, multiplied and added to at each step; kernels see it
+# as two words.
 
 Stream = npt.NDArray[np.uint64]  # upper and lower half of the state, then of what is added to it
 _MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645

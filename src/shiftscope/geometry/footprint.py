@@ -138,8 +138,11 @@ def place_at(
     planes, needs = np.empty((SIDES, 4)), np.empty(SIDES)
     _find_planes(camera, frame, planes)
     _bound_bodies(outlines, heights, placed, planes, needs)
-    standing[placed] = 0 > _find_rule_against(
-        outlines, heights, standing, placed, x, y, axes, margin, clearance, camera, frame, planes, needs
+    standing[placed] = (
+        _find_rule_against(
+            outlines, heights, standing, placed, x, y, axes, margin, clearance, camera, frame, planes, needs
+        )
+        < 0
     )
     return bool(standing[placed])
 

@@ -106,11 +106,7 @@ def arrange(
 
 
 def rearrange(
-    things: Sequence[Object],
-    places: Sequence[Object],
-    camera: Camera,
-    rules: SuperClevrRules,
-    stream: KernelStream,
+    things: Sequence[Object], places: Sequence[Object], camera: Camera, rules: SuperClevrRules, stream: KernelStream
 ) -> Arranging:
     """The vehicles where others stand, of the same sizes; what has no room there is put elsewhere.
 
