@@ -168,7 +168,7 @@ def _find_rule_against(
         return 1
     for v in range(len(outlines)):
         outlines[v, placed, 0], outlines[v, placed, 1] = x, y
-        if spare <= SLIVER and not _is_in_frame(outlines[v, placed], heights[v, placed], camera, frame):
+        if spare <= SLIVER and not is_in_frame(outlines[v, placed], heights[v, placed], camera, frame):
             return 1
     for j in range(len(standing)):
         if standing[j] and j != placed:
@@ -215,7 +215,7 @@ def _bound_bodies(outlines: Doubles, heights: Doubles, placed: int, planes: Doub
 
 
 @exact_inline
-def _is_in_frame(outline: Doubles, height: float, camera: Doubles, frame: Doubles) -> bool:
+def is_in_frame(outline: Doubles, height: float, camera: Doubles, frame: Doubles) -> bool:
     """Whether the box that stands on a footprint is seen whole."""
     for corner in range(8):
         along = outline[2] if corner & 1 else -outline[2]
