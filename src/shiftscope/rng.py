@@ -54,15 +54,15 @@ class KernelStream:
         self.words = self._read_words()
 
     def _read_words(self) -> Stream:
-        now = self._generator.bit_generator.state["state"]
+        now: Any = self._generator.bit_generator.state["state"]
         return _split_words(now["state"], now["inc"])
 
     def draw_below(self, n: int) -> int:
         """A number from 0 to n − 1."""
         source = self._generator.bit_generator
         upper, lower = self.words[:2].tolist()
-        before = source.state
-        source.state = before | {"state": before["state"] | {"state": upper << 64 | lower}}
+        before: Any = source.state
+        source.state = {**before, "state": {**before["state"], "state": upper << 64 | lower}}
         drawn = int(self._generator.integers(n))
         self.words[:] = self._read_words()
         return drawn

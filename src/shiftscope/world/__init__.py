@@ -103,13 +103,13 @@ def build_scene(
     positions = [thing.position for thing in standing]
     centres = camera.project(np.array(positions), size).tolist()
     objects = []
-    for thing, (x, y, depth), box, own in zip(
+    for thing, (x, y, depth), box, mine in zip(
         standing, centres, seen.boxes, parts or [()] * len(standing), strict=True
     ):
         objects.append(
             Object(
                 attributes=thing.attributes,
-                parts=own,
+                parts=mine,
                 position=thing.position,
                 rotation=thing.rotation,
                 pixel=(float(round(x)), float(round(y)), depth),

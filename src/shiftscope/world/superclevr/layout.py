@@ -148,28 +148,32 @@ class _Placing:
     """Vehicles of some sizes, in one arrangement or another."""
 
     def __init__(self, ground: _Ground, things: Sequence[Object], stream: KernelStream) -> None:
-        self.ground, self.things = ground, things
+        self.ground, self.things, self.words = ground, things, stream.words
         sizes = [SIZES[t.values("size")[0]] for t in things]
         self.rises = [outline(shape)[3] * size for shape, size in zip(ground.shapes, sizes, strict=True)]
         boxes = ground.outlines * np.array(sizes)[:, None]
-        rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number], see footprint.py
-        rows[:, :, 2:4], heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
+        self.rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number], see footprint.py
+        self.rows[:, :, 2:4], self.heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
         areas = (boxes[0, :, 0] * boxes[0, :, 1]).tolist()
         self.largest_first = sorted(range(len(things)), key=lambda k: (-areas[k], k))
-        self.rows, self.turns, self.standing = rows, np.zeros(len(things)), np.zeros(len(things), np.bool_)
-        self.bodies = rows, heights, self.standing  # as kernels take them
-        self.draws = stream.words, TRIES, _SKIP, ground.rules.reach
+        self.turns, self.standing = np.zeros(len(things)), np.zeros(len(things), np.bool_)
 
     def fill_anew(self, most: int) -> list[str]:
         """Turn all and put them anywhere, until all have a place or so many times: the rules in the way each time."""
-        order, failed = np.array(self.largest_first), np.empty(most, np.int64)
-        n = _fill_until_full(*self.bodies, self.turns, order, *self.draws, *self.ground.room, failed)
+        order, failed = np.array(self.largest_first, np.int64), np.empty(most, np.int64)
+        reach, room = self.ground.rules.reach, self.ground.room
+        n = _fill_until_full(
+            self.rows, self.heights, self.standing, self.turns, order, self.words, TRIES, _SKIP, reach, *room, failed
+        )
         return [RULES[k] for k in failed[:n].tolist()]
 
     def fill(self, which: frozenset[int]) -> bool:
         """Put these anywhere; whether all found a place."""
-        order, refused = [k for k in self.largest_first if k in which], np.empty(len(RULES), np.int64)
-        placed = place_drawn(*self.bodies, np.array(order, np.int64), *self.draws, *self.ground.room, refused)
+        order = np.array([k for k in self.largest_first if k in which], np.int64)
+        reach, room, refused = self.ground.rules.reach, self.ground.room, np.empty(len(RULES), np.int64)
+        placed = place_drawn(
+            self.rows, self.heights, self.standing, order, self.words, TRIES, _SKIP, reach, *room, refused
+        )
         return placed == len(order)
 
     def put_back(
@@ -178,8 +182,12 @@ class _Placing:
         """Put all but the loose ones at their spots and nothing elsewhere; returns those that cannot stay."""
         self.turns, self.standing[:] = turns, False
         _turn_bodies(turns, self.rows)
-        bound = [k for k in self.largest_first if k not in loose]
-        return loose | {k for k in bound if not place_at(*self.bodies, k, *spots[k], *self.ground.room)}
+        gone = set(loose)
+        for k in self.largest_first:
+            x, y = spots[k]
+            if k not in loose and not place_at(self.rows, self.heights, self.standing, k, x, y, *self.ground.room):
+                gone.add(k)
+        return frozenset(gone)
 
     def move_hidden(self, moved: frozenset[int]) -> Generator[Layout, Visibility, Arrangement | None]:
         """Put those elsewhere that are hardly seen, until all are seen well; None where that does not help."""
