@@ -76,8 +76,8 @@ def plan_skip(draws: int) -> Stream:
     """What `skip_draws` takes to skip so many: the factors of the state and of what is added to it."""
     factor, total = 1, 0
     for _ in range(draws):
-        factor, total = factor * _MULTIPLIER, total * _MULTIPLIER + 1
-    return _split_words(factor & (1 << 128) - 1, total & (1 << 128) - 1)
+        factor, total = (n & (1 << 128) - 1 for n in (factor * _MULTIPLIER, total * _MULTIPLIER + 1))
+    return _split_words(factor, total)
 
 
 @exact_inline
