@@ -63,7 +63,10 @@ class Question:
     grounding: tuple[GroundedPhrase, ...] = ()  # in the order of the text, about its one image
 
     def note(self, name: str, default: Any = None) -> Any:
-        return next((value for key, value in self.notes if key == name), default)
+        for key, value in self.notes:
+            if key == name:
+                return value
+        return default
 
     def content_id(self) -> str:
         """The same for the same question about the same images, wherever it is stored."""

@@ -7,9 +7,12 @@ on both.
 from collections.abc import Sequence
 from hashlib import blake2b
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
+
+from .kernels import exact_inline
 
 _SIZES = [size.to_bytes(4, "little") for size in range(64)]
 
@@ -32,6 +35,83 @@ def seed_of(*path: str | int) -> int:
 def derive(*path: str | int) -> np.random.Generator:
     """A generator that is a function of the path alone: same on every machine, process and run."""
     return np.random.Generator(np.random.PCG64(seed_of(*path)))
+
+
+# The same numbers inside kernels. PCG64 is a state of 128 bits, multiplied and added to at each step; kernels see it
+# as two words.
+
+Stream = npt.NDArray[np.uint64]  # upper and lower half of the state, then of what is added to it
+_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
+_UPPER, _LOWER = np.uint64(_MULTIPLIER >> 64), np.uint64(_MULTIPLIER & (1 << 64) - 1)
+_HALF = np.uint64(0xFFFFFFFF)
+
+
+class KernelStream:
+    """Numbers that kernels draw from `words`, and Python in between: together those of the generator, in order."""
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self._generator = generator
+        self.words = self._read_words()
+
+    def _read_words(self) -> Stream:
+        now: Any = self._generator.bit_generator.state["state"]
+        return _split_words(now["state"], now["inc"])
+
+    def draw_below(self, n: int) -> int:
+        """A number from 0 to n − 1."""
+        source = self._generator.bit_generator
+        upper, lower = self.words[:2].tolist()
+        before: Any = source.state
+        source.state = {**before, "state": {**before["state"], "state": upper << 64 | lower}}
+        drawn = int(self._generator.integers(n))
+        self.words[:] = self._read_words()
+        return drawn
+
+
+def _split_words(*numbers: int) -> Stream:
+    return np.array([half for n in numbers for half in (n >> 64, n & (1 << 64) - 1)], np.uint64)
+
+
+def plan_skip(draws: int) -> Stream:
+    """What `skip_draws` takes to skip so many: the factors of the state and of what is added to it."""
+    factor, total = 1, 0
+    for _ in range(draws):
+        factor, total = (n & (1 << 128) - 1 for n in (factor * _MULTIPLIER, total * _MULTIPLIER + 1))
+    return _split_words(factor, total)
+
+
+@exact_inline
+def draw_double(stream: Stream) -> float:
+    """As `Generator.random` does: 53 bits, from 0 to below 1."""
+    high, low = _multiply(stream[0], stream[1], _UPPER, _LOWER)
+    high, low = _add(high, low, stream[2], stream[3])
+    stream[0], stream[1] = high, low
+    mixed, turn = high ^ low, high >> np.uint64(58)
+    bits = mixed >> turn | mixed << (np.uint64(64) - turn & np.uint64(63))
+    return np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@exact_inline
+def skip_draws(stream: Stream, plan: Stream) -> None:
+    high, low = _multiply(stream[0], stream[1], plan[0], plan[1])
+    stream[0], stream[1] = _add(high, low, *_multiply(stream[2], stream[3], plan[2], plan[3]))
+
+
+@exact_inline
+def _multiply(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The lower 128 bits of a b times c d, each two words."""
+    bl, bh, dl, dh = b & _HALF, b >> np.uint64(32), d & _HALF, d >> np.uint64(32)
+    across, other = bl * dh, bh * dl
+    carry = (bl * dl >> np.uint64(32)) + (across & _HALF) + (other & _HALF)
+    high = bh * dh + (across >> np.uint64(32)) + (other >> np.uint64(32)) + (carry >> np.uint64(32))
+    return high + a * d + b * c, b * d
+
+
+@exact_inline
+def _add(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """a b plus c d, each two words."""
+    low = b + d
+    return a + c + np.uint64(low < b), low
 
 
 T = TypeVar("T")

@@ -65,7 +65,7 @@ class Object:
     texture: str = ""  # a pattern painted on its main body: visible, but no question mentions it
 
     def values(self, attribute: str) -> tuple[str, ...]:
-        return tuple(v for a, v in self.attributes if a == attribute)
+        return tuple([v for a, v in self.attributes if a == attribute])
 
 
 @pickle_by_fields
@@ -133,7 +133,10 @@ class Scene:
         return None
 
     def note(self, name: str, default: Any = None) -> Any:
-        return next((value for key, value in self.notes if key == name), default)
+        for key, value in self.notes:
+            if key == name:
+                return value
+        return default
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data; what is empty is left out."""

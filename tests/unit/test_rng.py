@@ -1,6 +1,10 @@
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shiftscope.rng import derive, seed_of
+from shiftscope.kernels import exact
+from shiftscope.rng import KernelStream, derive, draw_double, plan_skip, seed_of, skip_draws
 
 
 def test_a_path_gives_the_same_numbers_everywhere():
@@ -16,3 +20,38 @@ def test_a_path_is_made_of_words_and_numbers():
     for step in (1.5, True, None):
         with pytest.raises(TypeError):
             derive(step)
+
+
+SKIPS = [plan_skip(n) for n in (0, 1, 400)]
+
+
+@exact
+def draw_in_kernel(stream, out):
+    for i in range(len(out)):
+        out[i] = draw_double(stream)
+
+
+@exact
+def skip_in_kernel(stream, plan):
+    skip_draws(stream, plan)
+
+
+@given(
+    st.integers(0, 1 << 64),
+    st.lists(st.tuples(st.sampled_from(("draw", "skip", "below")), st.integers(0, 2)), max_size=8),
+)
+def test_kernels_and_python_draw_what_the_generator_would(seed, steps):
+    plain, stream = derive(seed), KernelStream(derive(seed))
+    for step, n in steps:
+        if step == "draw":
+            drawn = np.empty(n)
+            draw_in_kernel(stream.words, drawn)
+            assert drawn.tolist() == plain.random(n).tolist()
+        elif step == "skip":
+            skip_in_kernel(stream.words, SKIPS[n])
+            plain.random((0, 1, 400)[n])
+        else:
+            assert stream.draw_below(n + 2) == plain.integers(n + 2)
+    last = np.empty(1)
+    draw_in_kernel(stream.words, last)
+    assert last[0] == plain.random()

@@ -33,7 +33,8 @@ class Camera:
 
     def frame(self) -> tuple[Vector, Vector, Vector]:
         """Unit vectors to the right, up, and backward (away from what is seen)."""
-        back = normalize(tuple(p - t for p, t in zip(self.position, self.target, strict=True)))
+        (x, y, z), (tx, ty, tz) = self.position, self.target
+        back = normalize((x - tx, y - ty, z - tz))
         right = normalize((-back[1], back[0], 0.0))
         up = (
             back[1] * right[2] - back[2] * right[1],

@@ -64,7 +64,7 @@ _COS = (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600, -
 _REST = tuple(zip(_SIN[-2::-1], _COS[-2::-1], strict=True))
 
 
-@lru_cache(maxsize=1024)  # a body's turn is asked for several times
+@lru_cache(maxsize=1 << 12)  # a body's turn is asked for several times, after those of hundreds of scenes
 def unit_circle(degrees: float) -> tuple[float, float]:
     """(cosine, sine) of an angle in degrees; exact at the multiples of 90."""
     return _unit_circle(fmod(degrees, 360.0))

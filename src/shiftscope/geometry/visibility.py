@@ -188,12 +188,21 @@ def part_labels(scene: Scene, bodies: Sequence[Body]) -> Bytes:
     """[surface] 1, 2, … for the parts that the scene's objects list, in its order; 0 for all else."""
     if sum(len(o.parts) for o in scene.objects) > MOST_LABELS:
         raise UserError(f"a scene can list at most {MOST_LABELS} parts to be told apart in an image")
-    count, labels = 0, []
+    labels = bytearray(sum([len(body.mesh.parts) for body in bodies]))
+    count = first = 0
     for body, thing in zip(bodies, scene.objects, strict=True):
-        own = {part.name: count + k + 1 for k, part in enumerate(thing.parts)}
-        labels += [own.get(name, 0) for name in body.mesh.parts]
-        count += len(thing.parts)
-    return np.array(labels, np.uint8)
+        for part in thing.parts:
+            count += 1
+            for i in _find_named(body.mesh).get(part.name, ()):
+                labels[first + i] = count
+        first += len(body.mesh.parts)
+    return np.frombuffer(labels, np.uint8)
+
+
+@cache
+def _find_named(mesh: Mesh) -> dict[str, tuple[int, ...]]:
+    """The surfaces of each name."""
+    return {name: tuple(i for i, other in enumerate(mesh.parts) if other == name) for name in mesh.parts}
 
 
 def name_parts(bodies: Sequence[Body]) -> tuple[tuple[str, ...], ...]:

@@ -22,17 +22,43 @@ from .posterior_calibration import SpatialLikelihood
 from .scene_posterior import ScenePosterior
 
 
+class ClosedMasks(dict[tuple[str, str], int]):
+    """The things that have a value, by attribute and value; what is not there, nothing has."""
+
+    def __missing__(self, pair: tuple[str, str]) -> int:
+        return 0
+
+
+class OpenMasks(dict[tuple[str, str], int]):
+    """The same in an open vocabulary, each worked out when first asked for: annotators leave attributes unnamed."""
+
+    def __init__(self, known: dict[tuple[str, str], int]) -> None:
+        self.known = known
+
+    def __missing__(self, pair: tuple[str, str]) -> int:
+        attribute, value = pair
+        found = self.known.get(pair, 0)
+        if attribute != "name":
+            found |= self.known.get((FREE, value), 0)
+            if attribute == FREE:
+                for (name, other), mask in self.known.items():
+                    if other == value and name != "name":
+                        found |= mask
+        self[pair] = found
+        return found
+
+
 class Things:
     """The objects, or the parts, of a world: which of them have which value."""
 
-    __slots__ = ("_masks", "_pairs", "everything", "open", "schema")
+    __slots__ = ("_pairs", "everything", "masks", "open", "schema")
 
     def __init__(self, pairs: Sequence[Pairs], schema: Schema, *, part: bool) -> None:
         self._pairs = pairs
         self.schema = schema
         self.everything = (1 << len(pairs)) - 1
         self.open = not schema.closed
-        masks: dict[tuple[str, str], int] = {}
+        masks = ClosedMasks()
         bit = 1
         for attributes in pairs:
             for pair in attributes:
@@ -41,18 +67,11 @@ class Things:
         if kinds := _map_kinds(schema, part):
             for wider, mask in [(wider, mask) for pair, mask in masks.items() for wider in kinds.get(pair, ())]:
                 masks[wider] = masks.get(wider, 0) | mask
-        self._masks = masks
+        self.masks: dict[tuple[str, str], int] = OpenMasks(masks) if self.open else masks
 
     def mask(self, attribute: str, value: str) -> int:
         """The things that have the value, or a value of that kind."""
-        found = self._masks.get((attribute, value), 0)
-        if self.open and attribute != "name":
-            found |= self._masks.get((FREE, value), 0)
-            if attribute == FREE:
-                for (name, other), mask in self._masks.items():
-                    if other == value and name != "name":
-                        found |= mask
-        return found
+        return self.masks[attribute, value]
 
     def values(self, index: int, attribute: str) -> tuple[str, ...]:
         """What the thing's values of the attribute are: one in a closed vocabulary, any number in an open."""

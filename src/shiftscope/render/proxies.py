@@ -30,6 +30,7 @@ class MeshBoxes(NamedTuple):
     halves: Doubles  # [block, xyz], half the sides
     solid: Doubles  # [block], how much of what shines across its widest side is stopped, from 0 to 1
     areas: Doubles  # [block, surface], what each surface has in it
+    sums: Doubles  # [block, 1], of the areas
 
 
 @cache
@@ -54,7 +55,8 @@ def fit_boxes(mesh: Mesh) -> MeshBoxes:
         face = 4 * np.prod(half) / half[axis]
         solid.append(min(1.0, float(np.sum(areas[box] * np.abs(normals[box, axis])) / 2 / face)))
         shares.append(np.bincount(surface[box], areas[box], len(mesh.parts)))
-    return MeshBoxes((low + high) / 2, halves, np.array(solid), np.array(shares))
+    areas = np.array(shares)
+    return MeshBoxes((low + high) / 2, halves, np.array(solid), areas, areas.sum(1, keepdims=True))
 
 
 def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
@@ -172,9 +174,7 @@ def _box_proxies(bodies: Sequence[Body]) -> BodyProxies:
     )
     solid = np.concatenate([boxes.solid for boxes in fitted])
     colors = np.split(np.ascontiguousarray(find_look_rows(bodies)[:, :3]), np.cumsum([len(b.looks) for b in bodies]))
-    paint = np.concatenate(
-        [boxes.areas @ own / boxes.areas.sum(1, keepdims=True) for boxes, own in zip(fitted, colors, strict=False)]
-    )
+    paint = np.concatenate([boxes.areas @ own / boxes.sums for boxes, own in zip(fitted, colors, strict=False)])
     hx, hy, hz = halves.T
     # what metal mirrors
     shown = solid >= SHOWN

@@ -5,7 +5,7 @@ A world with a vocabulary of its own is named like its schema (`schemas/NAME.py`
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from ..geometry.camera import BASE_POSITION, Camera
 from ..geometry.layout import Layout, Measure, measure_layouts
 from ..geometry.mesh import Body
 from ..geometry.visibility import Visibility
+from ..kernels import Ints
 from ..registry import WORLDS
-from ..scene import Notes, Object, Relation, Scene, Vector, derive_relations
+from ..scene import Box, Notes, Object, Part, Relation, Scene, Vector, derive_relations
 from ..schema import Schema
 
 LAMPS = 3  # whose positions are jittered
@@ -82,6 +83,11 @@ def sample_setup(rules: Any, generator: np.random.Generator) -> tuple[Camera, tu
     return camera, lamps, int(generator.integers(rules.objects[0], rules.objects[1] + 1))
 
 
+def box_of(row: Ints) -> Box:
+    left, top, width, height = row.tolist()
+    return (float(left), float(top), float(width), float(height))
+
+
 def build_scene(
     path: RngPath,
     schema: Schema,
@@ -91,17 +97,28 @@ def build_scene(
     lamps: tuple[Vector, ...],
     size: tuple[int, int],
     notes: Notes = (),
+    parts: Sequence[tuple[Part, ...]] = (),
 ) -> Scene:
-    """The scene with all that follows from where things stand: pixels, boxes, relations."""
+    """The scene with all that follows from where things stand: pixels, boxes, relations; parts are each thing's."""
     positions = [thing.position for thing in standing]
     centres = camera.project(np.array(positions), size).tolist()
     objects = []
-    for thing, (x, y, depth), box in zip(standing, centres, seen.boxes.tolist(), strict=True):
-        left, top, width, height = map(float, box)
-        pixel = (float(round(x)), float(round(y)), depth)
-        objects.append(replace(thing, pixel=pixel, box=(left, top, width, height)))
+    for thing, (x, y, depth), box, mine in zip(
+        standing, centres, seen.boxes, parts or [()] * len(standing), strict=True
+    ):
+        objects.append(
+            Object(
+                attributes=thing.attributes,
+                parts=mine,
+                position=thing.position,
+                rotation=thing.rotation,
+                pixel=(float(round(x)), float(round(y)), depth),
+                box=box_of(box),
+            )
+        )
     directions = camera.directions()
-    rows = derive_relations(positions, [dict(directions)[r] for r in schema.relations])
+    along = dict(directions)
+    rows = derive_relations(positions, [along[r] for r in schema.relations])
     relations = tuple(map(Relation, schema.relations, rows))
     world, _, split, index = path
     name = f"{world}_{split}_{index:06d}"

@@ -1,5 +1,7 @@
 """Distributions of concepts: the official shares, what a number stands for, and a user's own files."""
 
+from itertools import accumulate
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -93,6 +95,16 @@ def test_shapes_and_colors_are_independent_in_co_0():
 def test_a_number_never_stands_for_a_share_of_nothing(at, variant):
     concepts = concept_distribution.concepts(variant)
     assert concepts.shape[inverse_cdf(concepts.shape, at)] > 0
+
+
+@given(st.lists(st.sampled_from((0.0, 1e-9, 0.1, 1 / 3)), min_size=1, max_size=8), st.floats(0, 1), st.data())
+def test_a_number_falls_on_the_first_share_that_reaches_beyond_it(parts, at, data):
+    shares = tuple(part / (sum(parts) or 1.0) for part in parts)
+    ends = list(accumulate(shares))
+    at = data.draw(st.sampled_from((at, *ends)))  # right at an end, too
+    possible = [k for k, share in enumerate(shares) if share > 0] or [0]
+    expected = next((k for k in possible if at < ends[k]), possible[-1])
+    assert inverse_cdf(shares, at) == expected
 
 
 def test_numbers_fall_as_often_as_the_shares_say():

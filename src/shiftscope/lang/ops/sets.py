@@ -27,7 +27,7 @@ def find(world: ExecutionWorld, name: str) -> int:
 @op((OBJECTS, OBJECTS), (PARTS, PARTS), params=PAIR)
 def filter(things: Things, among: int, attribute: str, value: str) -> int:
     """Those whose attribute has the value, or a value of that kind."""
-    return among & things.mask(attribute, value)
+    return among & things.masks[attribute, value]
 
 
 @filter.define_soft
@@ -39,7 +39,7 @@ def _filter(things: SoftThings, among: Array, term: Array) -> Array:
 @op((OBJECTS, OBJECTS), (PARTS, PARTS), params=PAIR)
 def exclude(things: Things, among: int, attribute: str, value: str) -> int:
     """Those whose attribute does not have the value."""
-    return among & ~things.mask(attribute, value)
+    return among & ~things.masks[attribute, value]
 
 
 @exclude.define_soft

@@ -72,7 +72,13 @@ class ClevrQuestionGenerator:
         self._provenance: dict[tuple[int, str], Provenance] = {}  # one object for all questions of a template
 
     def build_traced_questions(
-        self, scenes: PackedScenes, found: TemplateMatches, split: str, start: int, grounding: bool = False
+        self,
+        scenes: PackedScenes,
+        found: TemplateMatches,
+        split: str,
+        start: int,
+        grounding: bool = False,
+        more_notes: Notes = (),
     ) -> list[TracedQuestion]:
         """Dress up what was found; each answer is computed again by the plain executor."""
         made: list[TracedQuestion] = []
@@ -82,7 +88,8 @@ class ClevrQuestionGenerator:
                 at, place = s, 0
                 world = scenes.get_world(s)
                 (scene,) = world.scenes
-                notes, parts = build_image_notes(scene), list_scene_parts(scene) if grounding else []
+                notes = (*build_image_notes(scene), *more_notes)
+                parts = list_scene_parts(scene) if grounding else []
                 where = split or str(scene.note("split", ""))
                 named, ids = f"{scene.id}_{self.name}", (scene.id,)
             family = self.families[t]
@@ -163,18 +170,21 @@ def generate_questions(
     start: int = 0,
     attempts: int = ATTEMPTS,
     grounding: bool = False,
+    notes: Notes = (),
 ) -> list[Question]:
     """The questions of one shard: a function of its scenes, the templates, seed, split and shard number.
 
     Sets of templates that differ in name ask independently, and give their questions different ids.
 
     Answers are balanced over the scenes given here. `start` numbers the first question. A scene that too few
-    templates fit gets fewer questions. With `grounding`, questions list what their noun phrases refer to.
+    templates fit gets fewer questions. With `grounding`, questions list what their noun phrases refer to. `notes`
+    are added to each one's.
     """
     subjects = PackedScenes.from_scenes(scenes)
     generator = get_generator(templates, subjects.table.schema)
     found = generator.find_matches(subjects, per_image, attempts, ("ask", seed, split, shard))
-    return [question for question, _ in generator.build_traced_questions(subjects, found, split, start, grounding)]
+    traced = generator.build_traced_questions(subjects, found, split, start, grounding, notes)
+    return [question for question, _ in traced]
 
 
 def generate_all_questions(

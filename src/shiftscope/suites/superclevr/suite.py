@@ -389,7 +389,14 @@ def make_questions(
     """The questions of a shard, image by image: first about the vehicles, then about their parts."""
     first, level = k * spec.shard, spec.kind.redundancy
     subjects = PackedScenes(scenes)
-    where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k, "grounding": grounding}
+    # Questions get names that no other variant has; a twin says of which question it is one. Scenes have one name in
+    # all variants, so that what is asked about one place is resampled together; but where concepts differ, equal
+    # places in the list are unrelated questions, and these are nobody's twins.
+    kind = spec.kind
+    own, base = (f"_{s.name}" if s.name != DEFAULT else "" for s in (spec, spec.base()))  # what names end with
+    named: Notes = (("factor", kind.factor), ("level", kind.level)) if kind.factor else ()
+    named += (("variant", spec.name),)
+    where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k, "grounding": grounding, "notes": named}
     found: list[Question] = []
     if spec.questions:
         where |= {"per_image": spec.questions, "start": first * spec.questions}
@@ -400,20 +407,18 @@ def make_questions(
         found += generate_questions(subjects, builtin_part_templates(SCHEMA), **where)
     place = {scene.id: i for i, scene in enumerate(scenes)}
     found.sort(key=lambda q: place[q.scenes[0]])
-    # Questions get names that no other variant has; a twin says of which question it is one. Scenes have one name in
-    # all variants, so that what is asked about one place is resampled together; but where concepts differ, equal
-    # places in the list are unrelated questions, and these are nobody's twins.
-    kind = spec.kind
-    own, base = (f"_{s.name}" if s.name != DEFAULT else "" for s in (spec, spec.base()))  # what names end with
-    shifted: Notes = (("factor", kind.factor), ("level", kind.level)) if kind.factor else ()
-    made = []
-    for q in found:
-        name = q.note("twin", q.id)
-        notes = [n for n in q.notes if n[0] not in ("twin", "redundancy")]
-        if kind.factor in SHARED_QUESTIONS:
-            notes.append(("twin", f"{name}{base}"))
-        made.append(replace(q, id=f"{name}{own}", notes=(*notes, *shifted, ("variant", spec.name))))
-    return made
+    shared = kind.factor in SHARED_QUESTIONS
+    return [_name_question(q, own, base if shared else None, len(named)) for q in found]
+
+
+def _name_question(question: Question, own: str, base: str | None, more: int) -> Question:
+    """The question by its name in a variant; with `base`, a twin of its like there. The last `more` notes stay last."""
+    name = question.note("twin", question.id)
+    if base is None and name + own == question.id:
+        return question
+    notes = tuple([n for n in question.notes if n[0] not in ("twin", "redundancy")])
+    twin: Notes = () if base is None else (("twin", f"{name}{base}"),)
+    return replace(question, id=f"{name}{own}", notes=(*notes[:-more], *twin, *notes[-more:]))
 
 
 def measure_concepts(dataset: Dataset) -> _inputs.ConceptReport:

@@ -12,11 +12,11 @@ from ...errors import UserError, unknown
 from ...geometry.camera import SIZE, Camera, camera_of
 from ...geometry.shapes.superclevr import TEXTURES, body, load_vehicle
 from ...geometry.visibility import list_parts
-from ...rng import derive
+from ...rng import KernelStream, derive
 from ...scene import Object, Part, Scene, Vector
 from ...schemas.superclevr import SCHEMA
-from .. import RngPath, Sampling, World, build_scene, check_object_count, finish_scenes, sample_setup
-from .concepts import BALANCED, DISTRIBUTIONS, MATERIALS, ConceptDistribution, distribution, inverse_cdf
+from .. import RngPath, Sampling, World, box_of, build_scene, check_object_count, finish_scenes, sample_setup
+from .concepts import BALANCED, DISTRIBUTIONS, ConceptDistribution, distribution
 from .layout import Arrangement, NoRoomError, arrange, rearrange
 
 VISUAL_LEVELS = ("easy", "mid", "hard")  # whole vehicles; parts of their own; textures too
@@ -72,10 +72,10 @@ def begin_scene(seed: int, split: str, index: int, rules: SuperClevrRules = RULE
     sizes = ["large" if large else "small" for large in setup.integers(2, size=count)]
     # what stands there in the variants of the concept distribution, so that these can share the layout
     numbers = _draw_numbers(count, path)
-    others = [[distribution(name).choose_shape(n[0]) for n in numbers] for name in DISTRIBUTIONS if name != "bal"]
+    others = [distribution(name).choose_shapes([n[0] for n in numbers]) for name in DISTRIBUTIONS if name != "bal"]
     try:
-        vehicles = _sample_vehicles(sizes, BALANCED, path)
-        arranged = yield from arrange(vehicles, others, camera, rules, derive(*path, "layout"))
+        vehicles = _choose_vehicles(sizes, BALANCED, numbers)
+        arranged = yield from arrange(vehicles, others, camera, rules, KernelStream(derive(*path, "layout")))
     except NoRoomError as cramped:
         raise UserError(_explain_failure(rules, str(cramped), count, path)) from None
     if rules.concepts != BALANCED:
@@ -106,10 +106,11 @@ def begin_concept_twin(base: Scene, seed: int, rules: SuperClevrRules) -> Sampli
     names the rule that stood in the way where these vehicles have no room.
     """
     path = _path_of(base, seed)
-    things = _sample_vehicles([o.values("size")[0] for o in base.objects], rules.concepts, path)
+    sizes = [o.values("size")[0] for o in base.objects]
+    things = _choose_vehicles(sizes, rules.concepts, _draw_numbers(len(sizes), path))
     camera = camera_of(base)
     try:
-        arranged = yield from rearrange(things, base.objects, camera, rules, derive(*path, "moved"))
+        arranged = yield from rearrange(things, base.objects, camera, rules, KernelStream(derive(*path, "moved")))
     except NoRoomError as cramped:
         raise UserError(_explain_failure(rules, str(cramped), len(things), path)) from None
     mid = _build_scene(arranged, camera, base.note("lamps"), path, rules, parts=True)
@@ -120,11 +121,11 @@ def _path_of(scene: Scene, seed: int) -> RngPath:
     return ("superclevr", seed, scene.note("split"), scene.note("image_index"))
 
 
-def _sample_vehicles(sizes: list[str], concepts: ConceptDistribution, path: RngPath) -> list[Object]:
+def _choose_vehicles(sizes: list[str], concepts: ConceptDistribution, numbers: list[list[float]]) -> list[Object]:
     """Vehicles without a place."""
     made = []
-    for size, numbers in zip(sizes, _draw_numbers(len(sizes), path), strict=True):
-        shape, color, material = concepts.choose_concepts(*numbers)
+    for size, own in zip(sizes, numbers, strict=True):
+        shape, color, material = concepts.choose_concepts(*own)
         made.append(Object((("size", size), ("color", color), ("material", material), ("shape", shape))))
     return made
 
@@ -144,39 +145,36 @@ def _build_scene(
 ) -> Scene:
     """The scene, its vehicles whole or with parts of their own; its notes name those that its base has elsewhere."""
     notes = (("moved", arranged.moved),) if arranged.moved else ()
-    scene = build_scene(path, SCHEMA, arranged.objects, arranged.seen, camera, lamps, rules.size, notes)
-    if not parts:
-        return scene
-    return replace(scene, objects=_add_parts(scene.objects, arranged, rules, derive(*path, "parts")))
+    own = _choose_parts(arranged, rules, derive(*path, "parts")) if parts else ()
+    return build_scene(path, SCHEMA, arranged.objects, arranged.seen, camera, lamps, rules.size, notes, own)
 
 
 # Appearance: parts with attributes of their own, and textures. Each part has random numbers of its own, so that it
 # looks the same whatever else changes about the scene: twins share all that they can.
 
 
-def _add_parts(
-    objects: tuple[Object, ...], arranged: Arrangement, rules: SuperClevrRules, generator: np.random.Generator
-) -> tuple[Object, ...]:
-    """A few parts that are seen well get a colour, not their vehicle's, and a material."""
+def _choose_parts(
+    arranged: Arrangement, rules: SuperClevrRules, generator: np.random.Generator
+) -> list[tuple[Part, ...]]:
+    """Of each vehicle a few parts that are seen well, with a colour, not their vehicle's, and a material."""
     concepts, least = rules.concepts, rules.scale_pixels(rules.part_pixels)
-    numbers = generator.random((len(objects), MOST_PARTS, 4))  # rank, colour, colour if that is taken, material
+    numbers = generator.random((len(arranged.objects), MOST_PARTS, 4))  # rank, colour, colour if taken, material
+    ranks, seen = numbers[:, :, 0].tolist(), arranged.seen
     made = []
-    seen = arranged.seen
-    for thing, visible, boxes, own in zip(objects, seen.part_visible, seen.part_boxes, numbers, strict=True):
-        (shape,), (size,), (whole,) = thing.values("shape"), thing.values("size"), thing.values("color")
-        names = list_parts(load_vehicle(shape))
-        found = np.flatnonzero(visible >= least)
-        chosen = sorted(found[own[found, 0].argsort(kind="stable")][: rules.parts].tolist())
+    for thing, visible, boxes, rank, own in zip(
+        arranged.objects, seen.part_visible, seen.part_boxes, ranks, numbers, strict=True
+    ):
+        known = dict(thing.attributes)
+        names = list_parts(load_vehicle(known["shape"]))
+        found = [k for k, pixels in enumerate(visible.tolist()) if pixels >= least]
         parts = []
-        for k in chosen:
-            left, top, width, height = (float(v) for v in boxes[k].tolist())
+        for k in sorted(sorted(found, key=rank.__getitem__)[: rules.parts]):
             _, first, second, third = own[k].tolist()
-            color = concepts.choose_part_color(whole, first, second)
-            material = MATERIALS[inverse_cdf(concepts.material, third)]
-            attributes = (("size", size), ("color", color), ("material", material))
-            parts.append(Part(names[k], attributes, box=(left, top, width, height)))
-        made.append(replace(thing, parts=tuple(parts)))
-    return tuple(made)
+            color = concepts.choose_part_color(known["color"], first, second)
+            attributes = (("size", known["size"]), ("color", color), ("material", concepts.choose_material(third)))
+            parts.append(Part(names[k], attributes, box=box_of(boxes[k])))
+        made.append(tuple(parts))
+    return made
 
 
 def _add_textures(objects: tuple[Object, ...], generator: np.random.Generator) -> tuple[Object, ...]:

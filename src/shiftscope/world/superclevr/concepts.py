@@ -16,10 +16,12 @@ category's plus its own within the category; *oppo* reverses the list of shapes,
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
+from itertools import accumulate
 from math import isfinite
 from pathlib import Path
 from typing import Any, Self
@@ -54,10 +56,14 @@ class ConceptDistribution:
         """The concepts three numbers from 0 to 1 stand for."""
         k = inverse_cdf(self.shape, shape)
         colors = self.color if self.together is None else self.together[k]
-        return SHAPES[k], COLORS[inverse_cdf(colors, color)], MATERIALS[inverse_cdf(self.material, material)]
+        return SHAPES[k], COLORS[inverse_cdf(colors, color)], self.choose_material(material)
 
-    def choose_shape(self, number: float) -> str:
-        return SHAPES[inverse_cdf(self.shape, number)]
+    def choose_shapes(self, numbers: Iterable[float]) -> list[str]:
+        bounds = _find_bounds(self.shape)
+        return [SHAPES[bisect_right(bounds, number)] for number in numbers]
+
+    def choose_material(self, number: float) -> str:
+        return MATERIALS[inverse_cdf(self.material, number)]
 
     def choose_part_color(self, of: str, first: float, second: float) -> str:
         """A part's colour: as often as colours are, but never that of its vehicle.
@@ -68,11 +74,7 @@ class ConceptDistribution:
         found = COLORS[inverse_cdf(self.color, first)]
         if found != of:
             return found
-        rest = [0.0 if name == of else share for name, share in zip(COLORS, self.color, strict=True)]
-        if not (total := sum(rest)):
-            rest = [0.0 if name == of else 1.0 for name in COLORS]
-            total = sum(rest)
-        return COLORS[inverse_cdf([share / total for share in rest], second)]
+        return COLORS[inverse_cdf(_leave_out(self.color, of), second)]
 
     def to_json(self) -> dict[str, Any]:
         together = [dict(zip(COLORS, row, strict=True)) for row in self.together or ()]
@@ -102,16 +104,26 @@ class ConceptDistribution:
 BALANCED = ConceptDistribution()
 
 
-def inverse_cdf(shares: Sequence[float], at: float) -> int:
+def inverse_cdf(shares: Shares, at: float) -> int:
     """Where a number from 0 to 1 falls when the shares are laid side by side; never on a share of 0."""
-    reached, last = 0.0, 0
-    for k, share in enumerate(shares):
-        if share > 0.0:
-            reached += share
-            last = k
-            if at < reached:
-                break
-    return last
+    return bisect_right(_find_bounds(shares), at)
+
+
+@lru_cache(maxsize=1 << 10)
+def _find_bounds(shares: Shares) -> Shares:
+    """Where each share ends, but the last that is not 0: what lies beyond, for sums of shares are rounded, is its."""
+    last = max((k for k, share in enumerate(shares) if share > 0.0), default=0)
+    return tuple(accumulate(shares[:last]))
+
+
+@lru_cache(maxsize=1 << 10)
+def _leave_out(shares: Shares, color: str) -> Shares:
+    """The shares of the other colours; where there is no other, all are even."""
+    rest = [0.0 if name == color else share for name, share in zip(COLORS, shares, strict=True)]
+    if not (total := sum(rest)):
+        rest = [0.0 if name == color else 1.0 for name in COLORS]
+        total = sum(rest)
+    return tuple(share / total for share in rest)
 
 
 def category_of(shape: str) -> tuple[str, int]:

@@ -7,20 +7,22 @@ begun again; where that does not help for long, one of the large vehicles is mad
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ...geometry.camera import Camera
-from ...geometry.footprint import place_all
+from ...geometry.footprint import place_at, place_drawn
 from ...geometry.layout import Layout
 from ...geometry.mesh import find_unit_circles
 from ...geometry.shapes.superclevr import SIZES, load_vehicle
 from ...geometry.visibility import Visibility
-from ...kernels import Doubles
+from ...kernels import Doubles, Longs, exact
+from ...rng import KernelStream, Stream, draw_double, plan_skip
 from ...scene import Object
 from ...schemas.superclevr import SCHEMA
 
@@ -31,6 +33,7 @@ TRIES = 200  # places tried for one vehicle
 MOST_MOVES = 6  # vehicles put elsewhere in one arrangement
 PATIENCE = 25  # arrangements before a large vehicle is made small
 RULES = ("margin", "frame", "overlap")  # in the order they are checked
+_SKIP = plan_skip(2 * TRIES)  # random numbers for the places of one vehicle
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def arrange(
     others: Sequence[Sequence[str]],
     camera: Camera,
     rules: SuperClevrRules,
-    generator: np.random.Generator,
+    stream: KernelStream,
     *,
     keep_sizes: bool = False,
 ) -> Arranging:
@@ -78,31 +81,32 @@ def arrange(
     """
     current = list(things)
     ground = _Ground(camera, rules, things, others)
+    placing = _Placing(ground, current, stream)
     refused: Counter[str] = Counter()
-    for tried in range(1, rules.arrangements + 1):
-        if tried % PATIENCE == 0 and not keep_sizes:
+    tried = 0
+    while tried < rules.arrangements:
+        if (tried + 1) % PATIENCE == 0 and not keep_sizes:
             large = [i for i, t in enumerate(current) if t.values("size") == ("large",)]
             if large:  # one of them is made small
-                k = large[int(generator.integers(len(large)))]
+                k = large[stream.draw_below(len(large))]
                 attributes = tuple((a, "small" if a == "size" else v) for a, v in current[k].attributes)
                 current[k] = replace(current[k], attributes=attributes)
-        turns = 360.0 * generator.random(len(current))
-        attempt = _PlacementAttempt(ground, current, turns, generator)
-        found = attempt.fill(range(len(current)))
-        if found == "":
-            found, seen = yield from attempt.move_hidden(frozenset())
-            if seen is not None:
-                return Arrangement(attempt.objects(), seen)
-        refused[found] += 1
+                placing = _Placing(ground, current, stream)
+        most = min(PATIENCE - (tried + 1) % PATIENCE, rules.arrangements - tried)
+        failed = placing.fill_anew(most)
+        tried += len(failed)
+        refused.update(failed)
+        if len(failed) < most:
+            tried += 1
+            found = yield from placing.move_hidden(frozenset())
+            if found is not None:
+                return replace(found, moved=())
+            refused["pixels"] += 1
     raise NoRoomError(refused.most_common(1)[0][0])
 
 
 def rearrange(
-    things: Sequence[Object],
-    places: Sequence[Object],
-    camera: Camera,
-    rules: SuperClevrRules,
-    generator: np.random.Generator,
+    things: Sequence[Object], places: Sequence[Object], camera: Camera, rules: SuperClevrRules, stream: KernelStream
 ) -> Arranging:
     """The vehicles where others stand, of the same sizes; what has no room there is put elsewhere.
 
@@ -111,16 +115,15 @@ def rearrange(
     """
     turns = np.array([p.rotation or 0.0 for p in places])
     spots = [(p.position[0], p.position[1]) for p in places if p.position is not None]
-    ground = _Ground(camera, rules, things)
-    loose = _PlacementAttempt(ground, things, turns, generator).place_at(spots)
+    placing = _Placing(_Ground(camera, rules, things), things, stream)
+    loose = placing.put_back(turns, spots)
     for _ in range(PATIENCE):
-        attempt = _PlacementAttempt(ground, things, turns, generator)
-        attempt.place_at(spots, loose)
-        if attempt.fill(sorted(loose)) == "":
-            _, seen = yield from attempt.move_hidden(loose)
-            if seen is not None:
-                return Arrangement(attempt.objects(), seen, tuple(sorted(attempt.moved | loose)))
-    found = yield from arrange(things, (), camera, rules, generator, keep_sizes=True)
+        placing.put_back(turns, spots, loose)
+        if placing.fill(loose):
+            found = yield from placing.move_hidden(loose)
+            if found is not None:
+                return found
+    found = yield from arrange(things, (), camera, rules, stream, keep_sizes=True)
     return replace(found, moved=tuple(range(len(things))))
 
 
@@ -131,79 +134,106 @@ class _Ground:
         self, camera: Camera, rules: SuperClevrRules, things: Sequence[Object], others: Sequence[Sequence[str]] = ()
     ) -> None:
         self.camera, self.rules = camera, rules
-        every = [[t.values("shape")[0] for t in things], *others]
-        # [variant, vehicle, half sides and height], of size 1
-        self.outlines = np.array([[outline(shape)[:3] for shape in shapes] for shapes in every])
+        self.shapes = [t.values("shape")[0] for t in things]
+        every = [self.shapes, *others]
+        numbers = [number for shapes in every for shape in shapes for number in outline(shape)[:3]]
+        self.outlines = np.array(numbers).reshape(len(every), -1, 3)  # [variant, vehicle, half sides height], of size 1
         directions = dict(camera.directions())
         axes = np.array([directions["right"][:2], directions["front"][:2]])
         frame = np.array([0.0, 0.0, *map(float, rules.size)])  # left, top, right, bottom
         self.room = axes, rules.margin, rules.gap, camera.pack(rules.size), frame
 
 
-class _PlacementAttempt:
-    """One arrangement under way."""
+class _Placing:
+    """Vehicles of some sizes, in one arrangement or another."""
 
-    def __init__(
-        self, ground: _Ground, things: Sequence[Object], turns: Doubles, generator: np.random.Generator
-    ) -> None:
-        self.ground, self.things, self.turns, self.generator = ground, things, turns, generator
-        boxes = ground.outlines * np.array([SIZES[t.values("size")[0]] for t in things])[:, None]
+    def __init__(self, ground: _Ground, things: Sequence[Object], stream: KernelStream) -> None:
+        self.ground, self.things, self.words = ground, things, stream.words
+        sizes = [SIZES[t.values("size")[0]] for t in things]
+        self.rises = [outline(shape)[3] * size for shape, size in zip(ground.shapes, sizes, strict=True)]
+        boxes = ground.outlines * np.array(sizes)[:, None]
         self.rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number], see footprint.py
         self.rows[:, :, 2:4], self.heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
-        find_unit_circles(turns, self.rows[0, :, 5:])
-        self.rows[1:, :, 5:] = self.rows[0, :, 5:]
-        self.standing = np.zeros(len(things), np.bool_)
-        self.moved: frozenset[int] = frozenset()
+        areas = (boxes[0, :, 0] * boxes[0, :, 1]).tolist()
+        self.largest_first = sorted(range(len(things)), key=lambda k: (-areas[k], k))
+        self.turns, self.standing = np.zeros(len(things)), np.zeros(len(things), np.bool_)
 
-    def try_places(self, order: Sequence[int], candidates: Doubles) -> tuple[int, str]:
-        """Put vehicles at their first free candidates, [vehicle, try, xy]: how many before one finds none, and why.
+    def fill_anew(self, most: int) -> list[str]:
+        """Turn all and put them anywhere, until all have a place or so many times: the rules in the way each time."""
+        order, failed = np.array(self.largest_first, np.int64), np.empty(most, np.int64)
+        reach, room = self.ground.rules.reach, self.ground.room
+        n = _fill_until_full(
+            self.rows, self.heights, self.standing, self.turns, order, self.words, TRIES, _SKIP, reach, *room, failed
+        )
+        return [RULES[k] for k in failed[:n].tolist()]
 
-        That is the rule that turned most of its candidates down; "" where all found a place.
-        """
-        refused, which = np.zeros(3, np.int64), np.array(order, np.int64)
-        n = place_all(self.rows, self.heights, self.standing, which, candidates, *self.ground.room, refused)
-        return n, "" if n == len(order) else RULES[int(refused.argmax())]
+    def fill(self, which: frozenset[int]) -> bool:
+        """Put these anywhere; whether all found a place."""
+        order = np.array([k for k in self.largest_first if k in which], np.int64)
+        reach, room, refused = self.ground.rules.reach, self.ground.room, np.empty(len(RULES), np.int64)
+        placed = place_drawn(
+            self.rows, self.heights, self.standing, order, self.words, TRIES, _SKIP, reach, *room, refused
+        )
+        return placed == len(order)
 
-    def list_largest_first(self, which: Iterable[int]) -> list[int]:
-        area = (self.rows[0, :, 2] * self.rows[0, :, 3]).tolist()
-        return sorted(which, key=lambda k: (-area[k], k))
+    def put_back(
+        self, turns: Doubles, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()
+    ) -> frozenset[int]:
+        """Put all but the loose ones at their spots and nothing elsewhere; returns those that cannot stay."""
+        self.turns, self.standing[:] = turns, False
+        _turn_bodies(turns, self.rows)
+        gone = set(loose)
+        for k in self.largest_first:
+            x, y = spots[k]
+            if k not in loose and not place_at(self.rows, self.heights, self.standing, k, x, y, *self.ground.room):
+                gone.add(k)
+        return frozenset(gone)
 
-    def fill(self, which: Iterable[int]) -> str:
-        """Put these anywhere; "" where all found a place, else the rule in the way.
-
-        Places are drawn for all at once; those of vehicles after the one that found none count as not drawn.
-        """
-        order, source = self.list_largest_first(which), self.generator.bit_generator
-        before = source.state
-        n, rule = self.try_places(order, self.sample_places(len(order)))
-        if rule and n + 1 < len(order):
-            source.state = before
-            self.sample_places(n + 1)
-        return rule
-
-    def sample_places(self, vehicles: int) -> Doubles:
-        return self.ground.rules.reach * (2.0 * self.generator.random((vehicles, TRIES, 2)) - 1.0)
-
-    def place_at(self, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()) -> frozenset[int]:
-        """Put all but the loose ones at their spots; returns those that cannot stay."""
-        bound = [k for k in self.list_largest_first(range(len(spots))) if k not in loose]
-        return loose | {k for k in bound if self.try_places([k], np.array([[spots[k]]]))[1]}
-
-    def move_hidden(self, moved: frozenset[int]) -> Generator[Layout, Visibility, tuple[str, Visibility | None]]:
-        """Put those elsewhere that are hardly seen, until all are seen well."""
-        self.moved = moved
+    def move_hidden(self, moved: frozenset[int]) -> Generator[Layout, Visibility, Arrangement | None]:
+        """Put those elsewhere that are hardly seen, until all are seen well; None where that does not help."""
         camera, rules = self.ground.camera, self.ground.rules
         for _ in range(MOST_MOVES):
-            seen = yield Layout(self.objects(), SCHEMA, camera, rules.size)
+            objects = self.objects()
+            seen = yield Layout(objects, SCHEMA, camera, rules.size)
             k = int(seen.visible.argmin())
             if seen.visible[k] >= rules.scale_pixels(rules.pixels):
-                return "", seen
-            self.moved |= {k}
+                return Arrangement(objects, seen, tuple(sorted(moved)))
+            moved |= {k}
             self.standing[k] = False
-            if self.try_places([k], self.sample_places(1))[1]:
+            if not self.fill(frozenset((k,))):
                 break
-        return "pixels", None
+        return None
 
     def objects(self) -> tuple[Object, ...]:
         spots, turns = self.rows[0, :, :2].tolist(), self.turns.tolist()
-        return tuple(put_on_ground(t, x, y, turn) for t, (x, y), turn in zip(self.things, spots, turns, strict=True))
+        placed = zip(self.things, spots, self.rises, turns, strict=True)
+        return tuple([Object(t.attributes, position=(x, y, z), rotation=turn) for t, (x, y), z, turn in placed])
+
+
+@exact
+def _turn_bodies(turns: Doubles, rows: Doubles) -> None:
+    find_unit_circles(turns, rows[0, :, 5:])
+    rows[1:, :, 5:] = rows[0, :, 5:]
+
+
+@exact
+def _fill_until_full(
+    rows: Doubles, heights: Doubles, standing: npt.NDArray[np.bool_], turns: Doubles, order: Longs,
+    stream: Stream, tries: int, skip: Stream, reach: float,
+    axes: Doubles, margin: float, clearance: float, camera: Doubles, frame: Doubles,
+    failed: Longs,
+) -> int:  # fmt: skip
+    """How many arrangements failed before one did not, and the rule in the way of each; as many as `failed` holds."""
+    refused = np.empty(3, np.int64)
+    for n in range(len(failed)):
+        standing[:] = False
+        for k in range(len(turns)):
+            turns[k] = 360.0 * draw_double(stream)
+        _turn_bodies(turns, rows)
+        placed = place_drawn(
+            rows, heights, standing, order, stream, tries, skip, reach, axes, margin, clearance, camera, frame, refused
+        )
+        if placed == len(order):
+            return n
+        failed[n] = refused.argmax()
+    return len(failed)

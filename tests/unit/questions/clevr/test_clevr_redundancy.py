@@ -13,6 +13,7 @@ from shiftscope.question import Provenance, Question
 from shiftscope.questions.clevr.generator import generate_questions, get_generator
 from shiftscope.questions.clevr.redundancy import LEVELS, build_twin, generate_levels, get_rewording
 from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
+from shiftscope.questions.clevr.redundancy.modifiers import drop_all, may_drop_relation
 from shiftscope.questions.clevr.redundancy.program_tree import build_tree
 from shiftscope.questions.clevr.redundancy.rewording import TemplateRewording
 from shiftscope.questions.clevr.template import TemplateSet
@@ -365,6 +366,26 @@ def test_our_own_questions_have_no_relation_to_spare_but_that_of_being_alike():
         if plain != question:
             assert "same" in {n.op for n in question.program.nodes} - {n.op for n in plain.program.nodes}
             assert plain.program.nodes[-1].op == "query"
+
+
+def test_where_no_relation_may_go_none_does():
+    """Asked of other scenes, questions have relations to spare."""
+    scenes = [vehicles(k) for k in range(40)]
+    questions = generate_questions(scenes, builtin_templates(superclevr.SCHEMA))
+    worlds = [ExecutionWorld((s,)) for s in scenes]
+    gone = {True: 0, False: 0}
+    stayed = dict(gone)
+    for k, question in enumerate(questions):
+        for world in (worlds[k // 10], worlds[(k + 1) % 40]):
+            run = execute(question.program, world)
+            if run.is_defined:
+                may = may_drop_relation(question.program, run.values, world)
+                tree = build_tree(question.program, run.values)
+                went = drop_all(tree, world, superclevr.SCHEMA, relations_only=True) > 0
+                (gone if went else stayed)[may] += 1
+    assert gone[False] == 0
+    assert gone[True] > 20
+    assert stayed[False] > 5 * stayed[True]
 
 
 def test_more_is_said_in_the_words_of_the_same_template():

@@ -16,14 +16,14 @@ from typing import Any
 from ....errors import unknown
 from ....lang.exec.exact import execute
 from ....lang.execution_world import ExecutionWorld
-from ....question import Question
+from ....question import Notes, Question
 from ....scene import Scene
 from ....scene_table import SceneTable
 from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, ClevrQuestionGenerator, TemplateMatches, get_generator
 from ..grounding import ground_phrases, list_scene_parts
 from ..packed_scenes import PackedScenes
 from ..template import TemplateSet
-from .modifiers import add_all, drop_all, get_shared_words, narrow_set
+from .modifiers import add_all, drop_all, get_shared_words, may_drop_relation, narrow_set
 from .program_tree import TreeStep, build_tree, list_steps, write_program
 from .rewording import TemplateRewording
 
@@ -43,6 +43,7 @@ def generate_levels(
     start: int = 0,
     attempts: int = ATTEMPTS,
     grounding: bool = False,
+    notes: Notes = (),
 ) -> dict[str, list[Question]]:
     """The questions that `generate_questions` gives for the same arguments, at each level."""
     for level in levels:
@@ -51,7 +52,7 @@ def generate_levels(
     subjects = PackedScenes.from_scenes(scenes)
     generator = get_generator(templates, subjects.table.schema)
     found = generator.find_matches(subjects, per_image, attempts, ("ask", seed, split, shard))
-    traced = generator.build_traced_questions(subjects, found, split, start, grounding)
+    traced = generator.build_traced_questions(subjects, found, split, start, grounding, notes)
     return {level: build_level(level, generator, subjects, found, traced, grounding) for level in levels}
 
 
@@ -89,7 +90,7 @@ def build_twin(
     program, text, where, phrases = question.program, question.text, question.provenance, question.grounding
     assert program is not None
     about_parts, relates = words.get_traits(template)
-    stays = about_parts or (level == "rd" and not relates)
+    stays = about_parts or (level == "rd" and not (relates and may_drop_relation(program, trace, world)))
     seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
     gone = added = 0
     if not stays:

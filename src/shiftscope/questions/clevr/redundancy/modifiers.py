@@ -10,15 +10,18 @@ fixed order: relations from the answer backwards, then words by attribute (`rank
 first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from ....english.synonyms import noun_attribute
 from ....lang.execution_world import ExecutionWorld, Things
+from ....lang.program import Program
 from ....rng import seed_of
 from ....scene import mask_members
 from ....schema import Attribute, Schema
 from .program_tree import (
+    FILTERS,
     RELATIONS,
     FilterWord,
     FullDescription,
@@ -60,6 +63,23 @@ def list_words(last: TreeStep, schema: Schema) -> list[tuple[TreeStep, FilterWor
     """The words of all sets, each with its set, in the order in which they are dropped."""
     found = [(step, word) for step in list_steps(last) for word in step.words]
     return sorted(found, key=lambda pair: rank_attribute(schema, pair[1].attribute))
+
+
+def may_drop_relation(program: Program, trace: Sequence[Any], world: ExecutionWorld) -> bool:
+    """Whether some set is the same without the relation it stands in; if not, `drop_all` drops none.
+
+    Most questions need all of theirs, and are spared a tree. What is half of a description counts as the same.
+    """
+    free: dict[int, int] = {}  # by node: what its words alone leave of the scene
+    for i, n in enumerate(program.nodes):
+        if n.op in RELATIONS or n.op == "same":
+            free[i] = world.objects.everything
+        elif n.op in FILTERS and n.inputs[0] in free:
+            mask = world.objects.mask(n.params[0], n.params[1])
+            free[i] = free[n.inputs[0]] & (mask if n.op == "filter" else ~mask)
+        elif n.op == "intersect":
+            return True
+    return any(trace[i] == left for i, left in free.items())
 
 
 def drop_element(
