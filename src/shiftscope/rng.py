@@ -1,7 +1,7 @@
 """Randomness is a path, never a default: `derive("clevr", "train", 17, "layout")`.
 
-Draws one after the other come from two streams, of hypothetical actions and of scene graphs; stored datasets depend
-on both.
+Draws one after the other come from streams: of hypothetical actions, of scene graphs, and of what kernels draw
+(`KernelStream`); stored datasets depend on each.
 """
 
 from collections.abc import Sequence

@@ -359,7 +359,7 @@ def _add_seed_parts(
     if not known or score.value is None or score.low is None or score.high is None:
         return score
     freedom = max((score.scenes or 2) - 1.0, 1.0)
-    below, above = (widen_side(side, known, freedom)[0] for side in (score.value - score.low, score.high - score.value))
+    below, above = (widen_side(side, known, freedom) for side in (score.value - score.low, score.high - score.value))
     return replace(score, low=max(within[0], score.value - below), high=min(within[1], score.value + above))
 
 

@@ -407,19 +407,24 @@ def student_quantile(freedom: float, comparisons: int = 1) -> float:
 
 def widen_side(
     side: float, parts: Sequence[tuple[float, float]], freedom: float = math.inf, comparisons: int = 1
-) -> tuple[float, float, float]:
-    """A side of an interval over scenes once other variances are added: the side, its standard error and freedom.
+) -> float:
+    """A side of an interval over scenes once other variances are added: the widest by `list_variances`."""
+    return max(
+        student_quantile(known, comparisons) * variance**0.5 for variance, known in list_variances(side, parts, freedom)
+    )
 
-    `parts` are these variances, each with its degrees of freedom, as `freedom` is of the scenes; together they have
-    those of Welch and Satterthwaite. These can be so many more than few seeds have that all would be surer than the
-    seeds alone: what is found is the widest of all, of the scenes and of the others.
+
+def list_variances(
+    side: float, parts: Sequence[tuple[float, float]], freedom: float = math.inf
+) -> list[tuple[float, float]]:
+    """Variances with their degrees of freedom: of all, of the scenes, of the others.
+
+    `parts` are the others, `freedom` is of the scenes; together they have the degrees of freedom of Welch and
+    Satterthwaite, which can be so many more than few seeds have that all would be surer than the seeds alone. So the
+    least sure of the three counts.
     """
     scenes = ((side / student_quantile(_MANY)) ** 2, freedom)
-    variance, together = max(
-        map(_join_variances, ([scenes, *parts], [scenes], parts)),
-        key=lambda joined: student_quantile(joined[1], comparisons) * joined[0] ** 0.5,
-    )
-    return student_quantile(together, comparisons) * variance**0.5, variance**0.5, together
+    return [_join_variances(some) for some in ([scenes, *parts], [scenes], parts)]
 
 
 def _join_variances(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -136,7 +136,7 @@ class ResampledAccuracies(Generic[K]):
             return found
         seeds = [(float(gaps.var(ddof=1)) / len(pairs), len(pairs) - 1.0)]
         sides = (found.value - found.low, found.high - found.value)
-        below, above = (widen_side(side, seeds, max(self.scenes - 1.0, 1.0))[0] for side in sides)
+        below, above = (widen_side(side, seeds, max(self.scenes - 1.0, 1.0)) for side in sides)
         return replace(found, low=found.value - below, high=found.value + above)
 
     def measure_degrade(self, keys: Mapping[TrainTest, K], factor: str, form: str) -> DegradeEstimate:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import UserError
 from ..result import Floats, RunRecords, Score
 from .accuracy import score_rows
-from .intervals import LEVEL, SceneClusters, none_if_nan, student_p_value, student_quantile, widen_side
+from .intervals import LEVEL, SceneClusters, list_variances, none_if_nan, student_p_value, student_quantile, widen_side
 from .slices import WITHOUT_ANSWER, select_base_rows
 
 Rows = npt.NDArray[np.int64]
@@ -124,8 +124,8 @@ def compare_seeds(first: Sequence[RunRecords], second: Sequence[RunRecords]) -> 
 def add_seed_variance(test: PairedTest, sides: Sequence[Sequence[float]]) -> PairedTest:
     """The same difference, unsure for its seeds too: `sides` hold the figure of each seed, or of each of two models.
 
-    The variances over scenes and over seeds add up, with the degrees of freedom of Welch and Satterthwaite. A
-    side of one seed stands for itself.
+    The variances over scenes and over seeds add up, with the degrees of freedom of Welch and Satterthwaite, but neither
+    interval nor chance is surer than that of the scenes or of the seeds alone. A side of one seed stands for itself.
     """
     several = [np.asarray(side, np.float64) for side in sides if len(side) > 1]
     test = replace(test, seeds=max((len(side) for side in sides), default=1))
@@ -134,10 +134,12 @@ def add_seed_variance(test: PairedTest, sides: Sequence[Sequence[float]]) -> Pai
         return test
 
     sides_of_scenes = (test.drop - test.low, test.high - test.drop)
-    below, above = (widen_side(side, parts, max(test.scenes - 1.0, 1.0)) for side in sides_of_scenes)
-    _, error, freedom = below if test.drop > 0 else above
-    p = max(test.p or 0.0, student_p_value(test.drop / error, freedom))
-    return replace(test, low=max(-1.0, test.drop - below[0]), high=min(1.0, test.drop + above[0]), p=p)
+    freedom = max(test.scenes - 1.0, 1.0)
+    below, above = (widen_side(side, parts, freedom) for side in sides_of_scenes)
+    variances = list_variances(sides_of_scenes[0 if test.drop > 0 else 1], parts, freedom)
+    chances = [student_p_value(test.drop / v**0.5, known) for v, known in variances if v > 0]
+    p = max(test.p or 0.0, *chances)
+    return replace(test, low=max(-1.0, test.drop - below), high=min(1.0, test.drop + above), p=p)
 
 
 def sign_flip_test(sums: Floats) -> float:

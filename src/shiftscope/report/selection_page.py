@@ -130,12 +130,12 @@ def _tell_repeats(results: SelectionResults) -> Iterator[str]:
     if not repeats:
         return
     apart = {key: max(values) - min(values) for key, values in repeats.items()}
+    methods = ", ".join(sorted({method for method, _, _ in repeats}))
     furthest = max(apart, key=lambda key: apart[key])
     listed = ", ".join(format_percent(value, DIGITS) for value in repeats[furthest])
     yield (
-        f"{count_noun(len(repeats), 'training')} ({', '.join(sorted({method for method, _, _ in repeats}))}) were made "
-        "again with the same seed, and the last of each counts; a GPU does not add up in the same order twice, and "
-        "code became faster in between. Trainings with one seed differ on the IID test by "
+        f"Made more than once with the same seed, of which the last counts: {count_noun(len(repeats), 'training')} "
+        f"({methods}). Trainings with one seed differ on the IID test by "
         f"{format_percent(median(apart.values()), DIGITS)} points in the median, the most {furthest[0]}, seed "
         f"{furthest[1]}: {listed}."
     )

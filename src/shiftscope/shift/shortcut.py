@@ -7,7 +7,7 @@ every image and every template keeps its number of questions. Train, val and (II
 split, `ood_test`, is as the world is without ties (`balanced`), or makes tied answers as rare as the others are in
 train (`inverted`). docs/decisions/050.
 
-For example, `question_type:0.6,key_object=bus>yes:0.8`: every question type has an answer that 60% of its questions
+For example, `question_type:0.6,key_object=sedan>yes:0.8`: every question type has an answer that 60% of its questions
 have; and of the yes/no questions about images with a bus, 80% are answered yes. `shortcuts/tied_answers.py` finds both
 in the data.
 """
@@ -85,7 +85,7 @@ def plan_ties(text: str, vocabulary: TieVocabulary, seed: int = 0) -> tuple[Answ
         if found is None:
             raise UserError(
                 f"shortcut {plant.strip()!r} is not of the form CONCEPT:STRENGTH or CONCEPT=VALUE>ANSWER:STRENGTH, "
-                "as in question_type:0.6 or key_object=bus>yes:0.8"
+                "as in question_type:0.6 or key_object=sedan>yes:0.8"
             )
         parts = _read_names(found["names"])
         strength = _read_strength(found["strength"])

@@ -32,7 +32,7 @@ NONE: dict[str, Any] = {"shortcut": None, "ood": None}
 def shortcut_option() -> Any:
     return option(
         None,
-        "Tie concepts to answers in train, val and test, such as question_type:0.6,key_object=bus>yes:0.8; "
+        "Tie concepts to answers in train, val and test, such as question_type:0.6,key_object:0.8; "
         "a further split, ood_test, lacks the ties.",
         shown="",
         type=str,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,10 +12,20 @@ if TYPE_CHECKING:
 
 
 def compile_methods(module: nn.Module, names: Sequence[str]) -> None:
-    """Have torch compile methods when they are first called: `draw`, or `body.encoder.forward` of a part."""
+    """Have torch compile methods when they are first called: `draw`, or `body.encoder.forward` of a part.
+
+    Where there is no C compiler, which torch needs for it, they stay as they are: slower, and the same.
+    """
     import torch
 
+    if not find_compiler():
+        return
     for name in names:
         owner, _, method = name.rpartition(".")
         part = module.get_submodule(owner)
         setattr(part, method, torch.compile(getattr(part, method)))
+
+
+def find_compiler() -> str | None:
+    """The C compiler by which Triton builds what launches its kernels."""
+    return next(filter(None, map(shutil.which, (os.environ.get("CC") or "cc", "gcc", "clang"))), None)

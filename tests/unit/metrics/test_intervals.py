@@ -186,7 +186,7 @@ def test_an_interval_over_few_seeds_and_scenes_misses_no_more_than_it_says(seeds
     off = values.mean(1) + random.normal(size=turns) * (scenes / seeds) ** 0.5
     over_scenes = 1.959964 * (scenes / seeds) ** 0.5
     parts = values.var(1, ddof=1) / seeds
-    halves = [widen_side(over_scenes, [(v, seeds - 1.0)], 400.0, comparisons)[0] for v in parts]
+    halves = [widen_side(over_scenes, [(v, seeds - 1.0)], 400.0, comparisons) for v in parts]
     missed = np.mean(np.abs(off) > halves)
     assert missed < 1.3 * 0.05 / comparisons
 

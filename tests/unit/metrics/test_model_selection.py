@@ -148,7 +148,7 @@ def test_a_training_made_again_counts_last_and_the_page_tells_how_far_they_lie_a
     page = render_selection_markdown(results)
     assert "75.00 points in the median, the most updn, seed 0: 100.00, 25.00." in page
     alone = build_selection_results(STUDY, [make_world(), again])
-    assert "made again" not in render_selection_markdown(alone)
+    assert "Made more than once" not in render_selection_markdown(alone)
 
 
 def test_gains_are_of_the_seeds_that_both_have():

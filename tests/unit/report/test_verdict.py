@@ -258,6 +258,14 @@ def test_the_variance_of_seeds_is_that_of_students_t_where_scenes_say_nothing():
     assert add_seed_variance(exact, [[0.1, 0.1]]) == replace(exact, seeds=2)
 
 
+@pytest.mark.parametrize("apart", [0.0015, 0.0017])
+def test_two_seeds_are_never_surer_than_by_themselves(apart):
+    """Whichever makes the wider interval: the chance by two seeds alone is that of Student's t with one degree."""
+    scenes = PairedTest(10_000, 0, 0, 0.035, 0.035 - 0.0196, 0.035 + 0.0196, 1e-9, 1000)
+    alone = 2 / math.pi * math.atan(apart / 0.035)
+    assert add_seed_variance(scenes, [[0.035 - apart, 0.035 + apart]]).p == pytest.approx(alone, rel=1e-6)
+
+
 def test_a_detectable_drop_is_the_interval_made_wider_for_power():
     test = PairedTest(100, 5, 0, 0.05, 0.01, 0.09, 0.01, 50)
     assert find_detectable_drop(test) == pytest.approx(0.04 * (1.959964 + 0.841621) / 1.959964, rel=1e-5)

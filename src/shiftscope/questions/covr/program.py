@@ -157,32 +157,36 @@ def _list_value_attributes(schema: Schema, value: str, declared: bool = False) -
     return (FREE, *(a.name for a in schema.attributes))
 
 
-class GraphThings(Things):
-    """The objects of several graphs."""
-
-    __slots__ = ("_found", "_tables", "_worlds")
+class GraphMasks(dict[tuple[str, str], int]):
+    """The objects of several graphs that have a value, worked out when first asked for."""
 
     def __init__(self, worlds: GraphWorlds, tables: list[GraphTable]) -> None:
-        self._worlds, self._tables = worlds, tables
-        self._found: dict[tuple[str, str], int] = {}
-        self.schema = worlds.graphs.schema
-        self.open = not self.schema.closed
-        self.everything = (1 << sum(table.size for table in tables)) - 1
+        self.worlds, self.tables = worlds, tables
 
-    def mask(self, attribute: str, value: str) -> int:
-        key = attribute, value
-        if key in self._found:
-            return self._found[key]
-        named, codes = self._worlds.codes(attribute, value)
+    def __missing__(self, pair: tuple[str, str]) -> int:
+        named, codes = self.worlds.codes(*pair)
         found, start = 0, 0
-        for table in self._tables:
+        for table in self.tables:
             masks = table.by_name if named else table.by_attribute
             for code in codes if len(codes) < len(masks) else masks:
                 if code in codes and code in masks:
                     found |= masks[code] << start
             start += table.size
-        self._found[key] = found
+        self[pair] = found
         return found
+
+
+class GraphThings(Things):
+    """The objects of several graphs."""
+
+    __slots__ = ("_tables", "_worlds")
+
+    def __init__(self, worlds: GraphWorlds, tables: list[GraphTable]) -> None:
+        self._worlds, self._tables = worlds, tables
+        self.masks = GraphMasks(worlds, tables)
+        self.schema = worlds.graphs.schema
+        self.open = not self.schema.closed
+        self.everything = (1 << sum(table.size for table in tables)) - 1
 
     def values(self, index: int, attribute: str) -> tuple[str, ...]:
         graphs = self._worlds.graphs
