@@ -409,9 +409,8 @@ def widen_side(
     side: float, parts: Sequence[tuple[float, float]], freedom: float = math.inf, comparisons: int = 1
 ) -> float:
     """A side of an interval over scenes once other variances are added: the widest by `list_variances`."""
-    return max(
-        student_quantile(known, comparisons) * variance**0.5 for variance, known in list_variances(side, parts, freedom)
-    )
+    sides = [student_quantile(known, comparisons) * v**0.5 for v, known in list_variances(side, parts, freedom)]
+    return float(max(sides))
 
 
 def list_variances(
