@@ -10,7 +10,7 @@ from ..region_vqa.training import RegionStage
 
 class BanStage(RegionStage):
     answer_loss = SIGMOID
-    compiled = ("features.forward", "join")
+    compiled = ("see", "join")
     sizes = MappingProxyType({"words": 300, "hidden": 512, "visual": 512, "glimpses": 4, "dropout": 0.1})
 
     def build_network(self, config: AnswererConfig) -> Any:

@@ -17,7 +17,7 @@ class Ban(RegionAnswerer):
         wide = FACTOR * hidden
         self.word_keys, self.region_keys = Perceptron(hidden, wide), Perceptron(self.seen, wide)
         self.glimpses = nn.Parameter(torch.randn(glimpses, wide) / wide**0.5)
-        self.regions = nn.ModuleList(Perceptron(self.seen, hidden, dropout) for _ in range(glimpses))
+        self.regions = Perceptron(self.seen, glimpses * hidden, dropout)  # of all glimpses: one large product is faster
         self.words = nn.ModuleList(Perceptron(hidden, hidden, dropout) for _ in range(glimpses))
         self.back = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(glimpses))
         self.answer = AnswerClassifier(hidden, 2 * hidden, len(config.answers), dropout)
@@ -28,14 +28,16 @@ class Ban(RegionAnswerer):
     ) -> tuple[Tensor, Tensor]:
         known = batch.words != PAD  # [question, word]
         if torch.is_autocast_enabled(seen.device.type):
-            seen = seen.to(torch.get_autocast_dtype(seen.device.type))  # once, not for each map over it
+            kind = torch.get_autocast_dtype(seen.device.type)
+            seen, states = seen.to(kind), states.to(kind)  # once, not for each map over them
         weights = self._attend(states, seen, known[:, :, None] & there[:, None])
-        words = states
-        for k, (look, ask, back) in enumerate(zip(self.regions, self.words, self.back, strict=True)):
-            regions = look(seen)
-            seen_by_words = weights[:, k].to(regions.dtype) @ regions  # [question, word, hidden]
-            words = words + back((ask(words) * seen_by_words).sum(1))[:, None]
-        joint = (words * known[..., None]).sum(1)
+        regions = self.regions(seen).unflatten(-1, (len(self.glimpses), -1))  # [question, region, glimpse, hidden]
+        added = torch.zeros_like(question)  # what the glimpses so far add to each word
+        for k, (ask, back) in enumerate(zip(self.words, self.back, strict=True)):
+            seen_by_words = weights[:, k].to(regions.dtype) @ regions[:, :, k]  # [question, word, hidden]
+            asked = ask((states + added[:, None]).to(states.dtype))
+            added = added + back((asked * seen_by_words).sum(1))
+        joint = (states * known[..., None]).sum(1) + added * known.sum(1, keepdim=True)
         return self.answer(joint), joint
 
     def _attend(self, states: Tensor, seen: Tensor, known: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 ANSWERER = "answerer"
-STEP = 8  # lengths of questions are rounded up to a multiple: a GPU meets few shapes
+STEP = 4  # lengths of questions are rounded up to a multiple: a GPU meets few shapes
 SORTED = 4  # batches that are sorted by length together: each of them has a quarter of all lengths
 ENOUGH = 3  # annotators who say the same make an answer wholly right
 LEAST = 9  # times that an answer of open vocabulary occurs to be learned: the usual bound of VQA v2
