@@ -65,6 +65,9 @@ class Ends:
         return _around(self.value, longer * (self.value - self.low), longer * (self.high - self.value))
 
 
+UNKNOWN = Ends(math.nan, -math.inf, math.inf)  # a figure that is not measured
+
+
 def _around(value: float, below: float, above: float) -> Ends:
     """An interval that is open at an end where nothing is known of that side."""
     low = -math.inf if math.isnan(value) or math.isnan(below) else value - below

@@ -12,7 +12,7 @@ from ...metrics.significance import correct_holm
 from ...metrics.transfer_matrix import EntryKey, TransferMatrix, median_throughput, sum_training_seconds
 from ...result import Score
 from ..study import FAILS, HOLDS, NOT_MEASURED, FactorGrid, Finding
-from ..verdicts import Ends, judge_gaps
+from ..verdicts import UNKNOWN, Ends, judge_gaps
 from .reported import FACTORS as REPORTED_FACTORS
 from .reported import REPORTED
 from .study import MODELS, OBJECT, PART, STUDY, TEXTS, StudyDomain, TrainingSetup, factor_grid
@@ -133,20 +133,21 @@ def _check_in_domain(matrix: TransferMatrix) -> Iterator[Finding]:
 
 
 def _compare_models(matrix: TransferMatrix, says: str, rule: str, high: Sequence[str], low: Sequence[str]) -> Finding:
-    """Each of some models above each of others, in domain; by the seeds that two of them have in common."""
+    """Each of some models above each of others, in domain; by the seeds that two of them have in common.
+
+    What is not measured may be anything: one model that is surely not above another settles it before the rest is.
+    """
     scores = {m: matrix.find_score(m, *STUDY.default, OBJECT) for m in dict.fromkeys((*low, *high))}
     figures, whole = _format_scores(scores)
-    if not whole:
-        return Finding(says, rule, NOT_MEASURED, figures)
     pairs = [_pair_seeds(matrix, one, other) for one in high for other in low]
-    found = [matrix.subtract_accuracies(some, OBJECT) for some in pairs]
+    found = [matrix.subtract_accuracies(some, OBJECT) if some else None for some in pairs]
+    verdict = judge_gaps([Ends.read(gap).measure_above(0.0) if gap else UNKNOWN for gap in found])
+    if not whole and verdict != FAILS:
+        return Finding(says, rule, NOT_MEASURED, figures)
     least = min((gap for gap in found if gap), key=lambda gap: gap.value)
-    seeds = sorted({len(some) for some in pairs})
+    seeds = sorted({len(some) for some in pairs if some})
     told = f"; least difference {_format_points(least.value, least.low, least.high)}, seeds: "
-    gaps = [Ends.read(gap).measure_above(0.0) for gap in found if gap]
-    return Finding(
-        says, rule, judge_gaps(gaps), figures + told + " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
-    )
+    return Finding(says, rule, verdict, figures + told + " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1])))))
 
 
 def _pair_seeds(matrix: TransferMatrix, one: str, other: str) -> list[tuple[EntryKey, EntryKey]]:

@@ -254,6 +254,14 @@ def test_a_lead_that_may_be_chance_is_undecided():
     )
 
 
+def test_one_model_that_is_ahead_settles_a_lead_before_all_are_measured():
+    behind = verdicts(findings.check_paper_findings, board(cell(4), cell(19, model="nscl")))
+    assert behind[BEST] == FAILS
+    near = verdicts(findings.check_paper_findings, board(cell(10), cell(11, model="nscl")))
+    ahead = verdicts(findings.check_paper_findings, board(cell(19), *(cell(4, model=m) for m in OTHERS[1:])))
+    assert near[BEST] == ahead[BEST] == NOT_MEASURED
+
+
 def test_seeds_that_disagree_leave_a_lead_undecided():
     def pair(seed, seeing, blind):
         row = TrainingSetup(seed=seed)
