@@ -29,7 +29,7 @@ from .errors import UserError
 J = TypeVar("J")
 R = TypeVar("R")
 S = TypeVar("S")
-GC_THRESHOLD = 50_000  # records made before cycles are looked for among the young ones
+GC_THRESHOLD = 200_000  # records made before cycles are looked for among the young ones
 AHEAD = 2  # jobs sent to a worker before their turn
 Progress = Callable[[int, int, str], None]  # done, of how many, what was counted
 

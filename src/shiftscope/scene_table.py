@@ -6,7 +6,7 @@ relating is a gather and counting is a popcount. At most 64 objects and 64 parts
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Self
 
 import numpy as np
@@ -132,17 +132,11 @@ def pack_scenes(scenes: Iterable[Scene]) -> SceneTable:
     codes = _codes([o.attributes for o in objects], terms)
     part_codes = _codes([(("name", p.name), *p.attributes) for _, _, p in parts], part_terms)
 
-    rows = np.zeros((len(objects), len(relations)), np.uint64)
-    knows = np.zeros((len(listed), len(relations)), np.bool_)
-    for k, scene in enumerate(listed):
-        for r, name in enumerate(relations):
-            found = scene.relation(name)
-            if found is not None:
-                knows[k, r] = True
-                rows[start[k] : start[k + 1], r] = np.array(found, np.uint64)
-    parts_of = np.zeros(len(objects), np.uint64)
-    for number, (k, i, _) in enumerate(parts):
-        parts_of[start[k] + i] |= np.uint64(1 << (number - int(part_start[k])))
+    found = [[scene.relation(name) for name in relations] for scene in listed]
+    rows = [zip(*[own or (0,) * len(s.objects) for own in each], strict=True) for s, each in zip(listed, found, strict=True)]
+    counts = [len(o.parts) for o in objects]
+    before = np.cumsum([0, *counts])[:-1] - np.repeat(part_start[:-1], np.diff(start))  # of its scene's parts
+    parts_of = [((1 << count) - 1) << first for count, first in zip(counts, before.tolist(), strict=True)]
     return SceneTable(
         schema=schema,
         terms=terms,
@@ -152,13 +146,13 @@ def pack_scenes(scenes: Iterable[Scene]) -> SceneTable:
         codes=codes,
         masks=term_masks(codes, start, terms),
         everything=np.array([(1 << len(s.objects)) - 1 for s in listed], np.uint64),
-        rows=rows,
-        knows=knows,
+        rows=np.array([*chain(*rows)], np.uint64).reshape(len(objects), len(relations)),
+        knows=np.array([[own is not None for own in each] for each in found], np.bool_),
         part_start=part_start,
         part_codes=part_codes,
         part_masks=term_masks(part_codes, part_start, part_terms),
         owner=np.array([i for _, i, _ in parts], np.int64),
-        parts_of=parts_of,
+        parts_of=np.array(parts_of, np.uint64),
         numbers=np.array([_numbers(o) for o in objects], np.float64).reshape(-1, 11),
         sides=tuple(
             {f: getattr(scene, f) for f in SCENE_FIELDS}
@@ -179,14 +173,15 @@ def _starts(counts: list[int]) -> NDArray[np.int64]:
 
 def _codes(things: list[tuple[tuple[str, str], ...]], terms: Terms) -> NDArray[np.int16]:
     column = {a.name: c for c, a in enumerate(terms.attributes)}
+    known = {pair: (column[pair[0]], code) for pair, code in terms.code.items()}
     rows: list[list[int]] = []
     for pairs in things:
         row = [ABSENT] * len(terms.attributes)
         for pair in pairs:
-            code = terms.code.get(pair)
-            if code is None or row[column[pair[0]]] != ABSENT:
+            at, code = known.get(pair, (-1, ABSENT))
+            if at < 0 or row[at] != ABSENT:
                 raise UserError(f"{pair[0]} {pair[1]!r} does not pack: it is not in the vocabulary, or a second value")
-            row[column[pair[0]]] = code
+            row[at] = code
         rows.append(row)
     return np.array(rows, np.int16).reshape(len(rows), len(terms.attributes))
 

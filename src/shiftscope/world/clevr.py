@@ -15,7 +15,7 @@ from ..geometry.layout import Layout
 from ..geometry.mesh import find_unit_circles
 from ..geometry.shapes.clevr import BEVEL, SIZES, body
 from ..kernels import Doubles
-from ..rng import derive
+from ..rng import derive_by_kernel
 from ..scene import Object, Scene
 from ..schemas.clevr import SCHEMA
 from . import Sampling, World, build_scene, check_object_count, finish_scenes, sample_setup
@@ -58,11 +58,11 @@ def begin_scene(seed: int, split: str, index: int, rules: ClevrRules = RULES) ->
     which as in CLEVR favours small objects in crowded scenes.
     """
     path = ("clevr", seed, split, index)
-    camera, lamps, count = sample_setup(rules, derive(*path, "setup"))
+    camera, lamps, count = sample_setup(rules, derive_by_kernel(*path, "setup"))
     directions = dict(camera.directions())
     axes = np.array([directions["right"][:2], directions["front"][:2]])
     least = rules.pixels * rules.size[0] * rules.size[1] / (SIZE[0] * SIZE[1])
-    layout = derive(*path, "layout")
+    layout = derive_by_kernel(*path, "layout")
     refused: Counter[str] = Counter()
     for _ in range(rules.layouts):
         placed = _place_objects(count, rules, axes, layout)

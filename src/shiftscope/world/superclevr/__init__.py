@@ -12,7 +12,7 @@ from ...errors import UserError, unknown
 from ...geometry.camera import SIZE, Camera, camera_of
 from ...geometry.shapes.superclevr import TEXTURES, body, load_vehicle
 from ...geometry.visibility import list_parts
-from ...rng import KernelStream, derive
+from ...rng import KernelStream, derive_by_kernel
 from ...scene import Object, Part, Scene, Vector
 from ...schemas.superclevr import SCHEMA
 from .. import RngPath, Sampling, World, box_of, build_scene, check_object_count, finish_scenes, sample_setup
@@ -67,7 +67,7 @@ def begin_scene(seed: int, split: str, index: int, rules: SuperClevrRules = RULE
     but in a crowded scene large vehicles are made small, one after the other, until there is room.
     """
     path = ("superclevr", seed, split, index)
-    setup = derive(*path, "setup")
+    setup = derive_by_kernel(*path, "setup")
     camera, lamps, count = sample_setup(rules, setup)
     sizes = ["large" if large else "small" for large in setup.integers(2, size=count)]
     # what stands there in the variants of the concept distribution, so that these can share the layout
@@ -75,7 +75,7 @@ def begin_scene(seed: int, split: str, index: int, rules: SuperClevrRules = RULE
     others = [distribution(name).choose_shapes([n[0] for n in numbers]) for name in DISTRIBUTIONS if name != "bal"]
     try:
         vehicles = _choose_vehicles(sizes, BALANCED, numbers)
-        arranged = yield from arrange(vehicles, others, camera, rules, KernelStream(derive(*path, "layout")))
+        arranged = yield from arrange(vehicles, others, camera, rules, KernelStream(derive_by_kernel(*path, "layout")))
     except NoRoomError as cramped:
         raise UserError(_explain_failure(rules, str(cramped), count, path)) from None
     if rules.concepts != BALANCED:
@@ -89,7 +89,7 @@ def visual_twin(mid: Scene, visual: str, seed: int) -> Scene:
         return mid
     if visual == "easy":
         return replace(mid, objects=tuple(replace(o, parts=()) for o in mid.objects))
-    return replace(mid, objects=_add_textures(mid.objects, derive(*_path_of(mid, seed), "textures")))
+    return replace(mid, objects=_add_textures(mid.objects, derive_by_kernel(*_path_of(mid, seed), "textures")))
 
 
 def concept_twin(base: Scene, seed: int, rules: SuperClevrRules) -> Scene:
@@ -110,7 +110,7 @@ def begin_concept_twin(base: Scene, seed: int, rules: SuperClevrRules) -> Sampli
     things = _choose_vehicles(sizes, rules.concepts, _draw_numbers(len(sizes), path))
     camera = camera_of(base)
     try:
-        arranged = yield from rearrange(things, base.objects, camera, rules, KernelStream(derive(*path, "moved")))
+        arranged = yield from rearrange(things, base.objects, camera, rules, KernelStream(derive_by_kernel(*path, "moved")))
     except NoRoomError as cramped:
         raise UserError(_explain_failure(rules, str(cramped), len(things), path)) from None
     mid = _build_scene(arranged, camera, base.note("lamps"), path, rules, parts=True)
@@ -131,7 +131,7 @@ def _choose_vehicles(sizes: list[str], concepts: ConceptDistribution, numbers: l
 
 
 def _draw_numbers(count: int, path: RngPath) -> list[list[float]]:
-    found: list[list[float]] = derive(*path, "concepts").random((count, 3)).tolist()
+    found: list[list[float]] = derive_by_kernel(*path, "concepts").random((count, 3)).tolist()
     return found
 
 
@@ -145,7 +145,7 @@ def _build_scene(
 ) -> Scene:
     """The scene, its vehicles whole or with parts of their own; its notes name those that its base has elsewhere."""
     notes = (("moved", arranged.moved),) if arranged.moved else ()
-    own = _choose_parts(arranged, rules, derive(*path, "parts")) if parts else ()
+    own = _choose_parts(arranged, rules, derive_by_kernel(*path, "parts")) if parts else ()
     return build_scene(path, SCHEMA, arranged.objects, arranged.seen, camera, lamps, rules.size, notes, own)
 
 

@@ -90,14 +90,15 @@ def build_twin(
     program, text, where, phrases = question.program, question.text, question.provenance, question.grounding
     assert program is not None
     about_parts, relates = words.get_traits(template)
-    stays = about_parts or (level == "rd" and not (relates and may_drop_relation(program, trace, world)))
-    seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
+    if level == "rd" and (about_parts or not (relates and may_drop_relation(program, trace, world))):
+        return question
     gone = added = 0
-    if not stays:
+    if not about_parts:
         last = build_tree(program, trace)
         if level == "rd-" or relates:
             gone = drop_all(last, world, words.schema, relations_only=level != "rd-")
         steps = list_steps(last)
+        seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
         added = add_all(steps, world, words.schema, seed) if level == "rd+" else 0
     if gone or added:
         fitted, codes = words.fit(last, template, is_its_own=not gone)
@@ -121,7 +122,7 @@ def build_twin(
             phrases = ground_phrases(spans, bare, ends, values, list_scene_parts(world.scenes[0]))
         else:
             text = wording(codes, dice, other, clauses)
-    if not stays:
+    if not about_parts:
         for step in steps:
             step.above = None  # a tree without cycles is gone at once
     if level == "rd" and not (gone or added):

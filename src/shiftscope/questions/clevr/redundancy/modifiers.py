@@ -70,16 +70,20 @@ def may_drop_relation(program: Program, trace: Sequence[Any], world: ExecutionWo
 
     Most questions need all of theirs, and are spared a tree. What is half of a description counts as the same.
     """
+    everything, masks = world.objects.everything, world.objects.masks
     free: dict[int, int] = {}  # by node: what its words alone leave of the scene
     for i, n in enumerate(program.nodes):
-        if n.op in RELATIONS or n.op == "same":
-            free[i] = world.objects.everything
-        elif n.op in FILTERS and n.inputs[0] in free:
-            mask = world.objects.mask(n.params[0], n.params[1])
-            free[i] = free[n.inputs[0]] & (mask if n.op == "filter" else ~mask)
-        elif n.op == "intersect":
+        op = n.op
+        if op in FILTERS:
+            left = free.get(n.inputs[0])
+            if left is not None:
+                mask = masks[n.params[0], n.params[1]]
+                free[i] = left & (mask if op == "filter" else ~mask)
+        elif op in RELATIONS or op == "same":
+            free[i] = everything
+        elif op == "intersect":
             return True
-    return any(trace[i] == left for i, left in free.items())
+    return any([trace[i] == left for i, left in free.items()])
 
 
 def drop_element(
