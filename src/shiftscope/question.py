@@ -1,6 +1,7 @@
 """Question: its text, its images, the program behind it and the true answer."""
 
 import copyreg
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, NamedTuple, Self
@@ -119,6 +120,23 @@ _read_plain_fields = attrgetter(*(f.name for f in fields(Question) if f.name != 
 def _restore_question(phrases: tuple[tuple[Any, ...], ...], rest: tuple[Any, ...]) -> Question:
     grounding: Any = tuple(map(GroundedPhrase._make, phrases))
     return Question(*(*rest, grounding))  # its last field
+
+
+# Many together are pickled by columns: what a record costs is then paid once for all of them.
+QuestionColumns = tuple[list[Any], ...]  # one per field; of programs, their nodes
+_readers = tuple(attrgetter(f.name) for f in fields(Question))
+_PROGRAM = [f.name for f in fields(Question)].index("program")
+
+
+def split_columns(questions: Sequence[Question]) -> QuestionColumns:
+    columns = [[*map(read, questions)] for read in _readers]
+    columns[_PROGRAM] = [program and program.nodes for program in columns[_PROGRAM]]
+    return tuple(columns)
+
+
+def join_columns(columns: QuestionColumns) -> list[Question]:
+    programs = [nodes and Program(nodes) for nodes in columns[_PROGRAM]]
+    return [*map(Question, *columns[:_PROGRAM], programs, *columns[_PROGRAM + 1 :])]
 
 
 copyreg.pickle(Question, lambda q: (_restore_question, (tuple(map(tuple, q.grounding)), _read_plain_fields(q))))

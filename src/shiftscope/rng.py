@@ -38,12 +38,13 @@ def derive(*path: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed_of(*path)))
 
 
-# NumPy takes longer to seed a generator than a scene takes to draw from it. Those who call kernels anyway have one do it.
+# NumPy takes longer to seed a generator than a scene to draw from it: where kernels are called anyway, one does it.
 
 
 def derive_by_kernel(*path: str | int) -> np.random.Generator:
     """The same generator, seeded in a fifth of the time; but the first call imports Numba."""
-    return np.random.Generator(np.random.PCG64(_KernelSeed(seed_of(*path))))
+    seed: Any = _KernelSeed(seed_of(*path))
+    return np.random.Generator(np.random.PCG64(seed))
 
 
 class _KernelSeed(ISeedSequence):

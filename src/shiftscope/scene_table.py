@@ -133,7 +133,9 @@ def pack_scenes(scenes: Iterable[Scene]) -> SceneTable:
     part_codes = _codes([(("name", p.name), *p.attributes) for _, _, p in parts], part_terms)
 
     found = [[scene.relation(name) for name in relations] for scene in listed]
-    rows = [zip(*[own or (0,) * len(s.objects) for own in each], strict=True) for s, each in zip(listed, found, strict=True)]
+    rows = [
+        zip(*[own or (0,) * len(s.objects) for own in each], strict=True) for s, each in zip(listed, found, strict=True)
+    ]
     counts = [len(o.parts) for o in objects]
     before = np.cumsum([0, *counts])[:-1] - np.repeat(part_start[:-1], np.diff(start))  # of its scene's parts
     parts_of = [((1 << count) - 1) << first for count, first in zip(counts, before.tolist(), strict=True)]

@@ -4,12 +4,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftscope.kernels import exact
-from shiftscope.rng import KernelStream, derive, draw_double, plan_skip, seed_of, skip_draws
+from shiftscope.rng import (
+    KernelStream,
+    _KernelSeed,
+    derive,
+    derive_by_kernel,
+    draw_double,
+    plan_skip,
+    seed_of,
+    skip_draws,
+)
 
 
 def test_a_path_gives_the_same_numbers_everywhere():
     assert seed_of("clevr", "train", 17) == 0xB7D4831F4726D2A97CE7E8CAB33FAAA5
     assert derive("clevr", 0).integers(0, 1000, 4).tolist() == [890, 669, 874, 114]
+
+
+@given(st.integers(0, 2**128 - 1))
+def test_a_kernel_seeds_as_numpy_does(seed):
+    assert np.random.PCG64(_KernelSeed(seed)).state == np.random.PCG64(seed).state
+    assert derive_by_kernel("clevr", seed).bit_generator.state == derive("clevr", seed).bit_generator.state
 
 
 def test_order_and_type_of_the_steps_matter():

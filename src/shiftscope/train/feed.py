@@ -11,13 +11,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from math import gcd
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..errors import UserError, unknown
 from ..executor import LocalExecutor, Sealed
-from ..question import Question
+from ..question import Question, QuestionColumns, join_columns, split_columns
 from ..registry import SUITES
 from ..render import CPU, Renderer, open_renderer
 from ..scene import Scene
@@ -30,7 +30,8 @@ T = TypeVar("T")
 P = TypeVar("P")
 SceneQuestions = tuple[tuple[Scene, tuple[Question, ...]], ...]
 Summarize = Callable[[SceneQuestions], T]
-PackedPiece = tuple[Any, int, Sealed[SceneQuestions]]  # as the renderer packs it, how many images, what they show
+SealedRows = Sealed[tuple[list[Scene], list[int], QuestionColumns]]  # and how many questions each scene has
+PackedPiece = tuple[Any, int, SealedRows]  # as the renderer packs it, how many images, what they show
 BLOCKS_AHEAD = 2  # blocks made ahead for each worker
 
 
@@ -94,12 +95,12 @@ def list_trainable_suites() -> list[str]:
 class FeedBatch:
     """Images on the device, and what they show, which is unpacked when somebody asks for it."""
 
-    def __init__(self, images: GpuImages, packed: Sequence[Sealed[SceneQuestions]]) -> None:
+    def __init__(self, images: GpuImages, packed: Sequence[SealedRows]) -> None:
         self.images, self._packed = images, packed
 
     @cached_property
     def _rows(self) -> list[tuple[Scene, tuple[Question, ...]]]:
-        return [row for rows in self._packed for row in rows.open()]
+        return [row for rows in self._packed for row in _open_rows(rows)]
 
     @property
     def scenes(self) -> tuple[Scene, ...]:
@@ -181,7 +182,19 @@ def _pack_aligned(source: SceneSource, batch: int, renderer: Renderer, k: int) -
     block = source.block(k)
     most = 1 if k == source.blocks() - 1 else gcd(batch, len(block))
     pieces = _cut(block, most)
-    return [(renderer.pack([s for s, _ in some], source.size), len(some), Sealed(some)) for some in pieces]
+    return [(renderer.pack([s for s, _ in some], source.size), len(some), _seal_rows(some)) for some in pieces]
+
+
+def _seal_rows(rows: SceneQuestions) -> SealedRows:
+    questions = split_columns([question for _, own in rows for question in own])
+    return Sealed(([scene for scene, _ in rows], [len(own) for _, own in rows], questions))
+
+
+def _open_rows(rows: SealedRows) -> Iterator[tuple[Scene, tuple[Question, ...]]]:
+    scenes, counts, columns = rows.open()
+    questions = iter(join_columns(columns))
+    for scene, count in zip(scenes, counts, strict=True):
+        yield scene, tuple(islice(questions, count))
 
 
 def _summarize_block(source: SceneSource, summarize: Summarize[T], k: int) -> list[tuple[None, T]]:

@@ -110,7 +110,9 @@ def begin_concept_twin(base: Scene, seed: int, rules: SuperClevrRules) -> Sampli
     things = _choose_vehicles(sizes, rules.concepts, _draw_numbers(len(sizes), path))
     camera = camera_of(base)
     try:
-        arranged = yield from rearrange(things, base.objects, camera, rules, KernelStream(derive_by_kernel(*path, "moved")))
+        arranged = yield from rearrange(
+            things, base.objects, camera, rules, KernelStream(derive_by_kernel(*path, "moved"))
+        )
     except NoRoomError as cramped:
         raise UserError(_explain_failure(rules, str(cramped), len(things), path)) from None
     mid = _build_scene(arranged, camera, base.note("lamps"), path, rules, parts=True)

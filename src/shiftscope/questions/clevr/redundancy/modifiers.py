@@ -83,7 +83,7 @@ def may_drop_relation(program: Program, trace: Sequence[Any], world: ExecutionWo
             free[i] = everything
         elif op == "intersect":
             return True
-    return any([trace[i] == left for i, left in free.items()])
+    return any(trace[i] == left for i, left in free.items())
 
 
 def drop_element(
