@@ -42,7 +42,7 @@ def derive(*path: str | int) -> np.random.Generator:
 
 
 def derive_by_kernel(*path: str | int) -> np.random.Generator:
-    """The same generator, seeded in a fifth of the time; but the first call imports Numba."""
+    """The same generator, seeded in half the time; but the first call imports Numba."""
     seed: Any = _KernelSeed(seed_of(*path))
     return np.random.Generator(np.random.PCG64(seed))
 

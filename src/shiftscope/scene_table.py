@@ -149,7 +149,7 @@ def pack_scenes(scenes: Iterable[Scene]) -> SceneTable:
         masks=term_masks(codes, start, terms),
         everything=np.array([(1 << len(s.objects)) - 1 for s in listed], np.uint64),
         rows=np.array([*chain(*rows)], np.uint64).reshape(len(objects), len(relations)),
-        knows=np.array([[own is not None for own in each] for each in found], np.bool_),
+        knows=np.array([own is not None for own in chain(*found)], np.bool_).reshape(len(listed), len(relations)),
         part_start=part_start,
         part_codes=part_codes,
         part_masks=term_masks(part_codes, part_start, part_terms),
