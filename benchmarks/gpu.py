@@ -29,7 +29,7 @@ from shiftscope.render.raster import render
 from shiftscope.scene import Scene
 
 INTERPRETED = GpuTuning(
-    vertices=8192, triangles=4096, cells=(64, 32), tile=(128, 64), block=(128, 64), samples=4096, turns=1
+    vertices=8192, triangles=4096, cells=(64, 32), strip=(64, 32), tile=(128, 64), samples=4096, turns=1
 )
 
 
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--size", default="480x320")
     parser.add_argument("--worlds", default="superclevr,clevr")
-    parser.add_argument("--tuning", action="append", default=[], help="such as small=32,tile=16x8,warps=4")
+    parser.add_argument("--tuning", action="append", default=[], help="such as runs=1,tile=16x8,tile_warps=4")
     args = parser.parse_args(argv)
     try:
         check_device(args.device)

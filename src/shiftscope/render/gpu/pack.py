@@ -168,6 +168,7 @@ class DeviceMeshes:
     def __init__(self, device: str) -> None:
         self.device = device
         self._rows: dict[int, tuple[int, int, int, int]] = {}
+        self._bounds: dict[int, Doubles] = {}  # [xyz low, xyz high]
         self._meshes: list[Mesh] = []  # held, so that their identities stay theirs
         self.vertices: torch.Tensor  # [vertex, xyz], double
         self.normals: torch.Tensor  # [vertex, xyz], double
@@ -184,6 +185,7 @@ class DeviceMeshes:
             points = sum(len(m.vertices) for m in self._meshes)
             faces = sum(len(m.triangles) for m in self._meshes)
             self._rows[id(mesh)] = (points, len(mesh.vertices), faces, len(mesh.triangles))
+            self._bounds[id(mesh)] = np.concatenate([mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)])
             self._meshes.append(mesh)
         self.vertices = self._send([m.vertices for m in self._meshes])
         self.normals = self._send([m.normals for m in self._meshes])
@@ -202,6 +204,10 @@ class DeviceMeshes:
         out[:, 6] = np.arange(len(out)) - packed.first[packed.image_of]
         out[:, 7] = packed.surfaces
         return out
+
+    def body_bounds(self, packed: GpuScenes) -> Doubles:
+        """[body, xyz low xyz high]: the box around its mesh, before the pose. Its meshes must have been added."""
+        return np.array([self._bounds[id(m)] for m in packed.meshes]).reshape(-1, 6)[packed.mesh_of]
 
     def _send(self, arrays: Sequence[npt.NDArray[Any]]) -> torch.Tensor:
         import torch

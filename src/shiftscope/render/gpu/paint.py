@@ -7,8 +7,8 @@ from ...geometry import visibility as v
 from .. import image as color
 from .. import lighting, paint, proxies, reflect
 from .reflect import reflect_surroundings
-from .shading import ambient_light, diffuse_share, highlight, ink_share, lamp_visibility
-from .visibility import tile
+from .shading import ambient_light, ink_share, lamp_visibility, reflect_lamp
+from .visibility import invert, load_four, split_program, tile
 
 # mypy: ignore-errors
 
@@ -17,13 +17,15 @@ NEARNESS, STEPS = tl.constexpr(float(v.NEARNESS)), tl.constexpr(float(color.STEP
 SHINE, GLARE, DAZZLE = (tl.constexpr(x) for x in (reflect.SHINE, reflect.GLARE, reflect.DAZZLE))
 POLISH, DARK, MANY = (tl.constexpr(x) for x in (reflect.POLISH, reflect.DARK, proxies.MANY))
 BITS = tl.constexpr(20)  # of each colour of a shaded sample
-FULL = tl.constexpr((1 << 20) - 1)  # and what white is
+MASK = tl.constexpr((1 << 20) - 1)
+FULL = tl.constexpr((1 << 20) - 4)  # white: the rounded shares of four samples add up within their bits
 SHADED = tl.constexpr(1 << 62)  # marks one, so that black is not the ground
 
 
 @triton.jit
 def gather_samples(
     fine,  # [image, pixel, sample], see visibility.py; a sample that another stands for becomes −1
+    busy,  # [image, tile], whether there may be any sample
     bodies, facets, part_of, traits, first,
     todo,  # out: [image, 4 · pixels], `pixel << 4 | sample << 2 | quarters − 1`
     counts,  # out: [image], how long its list is
@@ -31,26 +33,26 @@ def gather_samples(
     ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
     """One program: one tile of one image."""
-    image = tl.program_id(0)
-    _, _, x, y, inside = tile(width, height, ACROSS, DOWN)
-    pixel = y * width + x
-    pixels = width * height
-    cells = fine + (image.to(tl.int64) * pixels + pixel) * 4
-    c0, c1 = tl.load(cells, inside, 0), tl.load(cells + 1, inside, 0)
-    c2, c3 = tl.load(cells + 2, inside, 0), tl.load(cells + 3, inside, 0)
-    some = (c0 | c1 | c2 | c3) != 0
-    if tl.max(some.to(tl.int32), 0) > 0:
-        w0, w1, w2, w3 = _weights(c0, c1, c2, c3, bodies, facets, part_of, traits, tl.load(first + image))
-        w0 = tl.where(some, w0, 0.0)
-        n0, n1 = (w0 > 0).to(tl.int32), (w1 > 0).to(tl.int32)
-        n2, n3 = (w2 > 0).to(tl.int32), (w3 > 0).to(tl.int32)
-        own = n0 + n1 + n2 + n3
-        start = tl.atomic_add(counts + image, tl.sum(own, 0), sem="relaxed")
-        at = todo + image.to(tl.int64) * pixels * 4 + start + tl.cumsum(own, 0) - own
-        _list_sample(at, pixel, 0, w0, cells, c0)
-        _list_sample(at + n0, pixel, 1, w1, cells, c1)
-        _list_sample(at + n0 + n1, pixel, 2, w2, cells, c2)
-        _list_sample(at + n0 + n1 + n2, pixel, 3, w3, cells, c3)
+    image, piece = split_program()
+    if tl.load(busy + image * tl.num_programs(1) + piece) > 0:
+        _, _, x, y, inside = tile(piece, width, height, ACROSS, DOWN)
+        pixel = y * width + x
+        pixels = width * height
+        cells = fine + (image.to(tl.int64) * pixels + pixel) * 4
+        c0, c1, c2, c3 = load_four(cells, inside, 0)
+        some = (c0 | c1 | c2 | c3) != 0
+        if tl.max(some.to(tl.int32), 0) > 0:
+            w0, w1, w2, w3 = _weights(c0, c1, c2, c3, bodies, facets, part_of, traits, tl.load(first + image))
+            w0 = tl.where(some, w0, 0.0)
+            n0, n1 = (w0 > 0).to(tl.int32), (w1 > 0).to(tl.int32)
+            n2, n3 = (w2 > 0).to(tl.int32), (w3 > 0).to(tl.int32)
+            own = n0 + n1 + n2 + n3
+            start = tl.atomic_add(counts + image, tl.sum(own, 0), sem="relaxed")
+            at = todo + image.to(tl.int64) * pixels * 4 + start + tl.cumsum(own, 0) - own
+            _list_sample(at, pixel, 0, w0, cells, c0)
+            _list_sample(at + n0, pixel, 1, w1, cells, c1)
+            _list_sample(at + n0 + n1, pixel, 2, w2, cells, c2)
+            _list_sample(at + n0 + n1 + n2, pixel, 3, w3, cells, c3)
 
 
 @triton.jit
@@ -68,12 +70,10 @@ def _facet(cell, bodies, facets, part_of, traits, first):
     row = bodies + (first + ((cell >> 24) & 255).to(tl.int32)) * 8
     face = tl.load(row + 2, there, 0) + (cell & 0xFFFFFF).to(tl.int32)
     surface = tl.load(row + 7, there, 0) + tl.load(part_of + face, there, 0)
-    facet, trait = facets + face * 4, traits + surface * 4
-    nx, ny = tl.load(facet, there, 0.0), tl.load(facet + 1, there, 0.0)
-    nz, square = tl.load(facet + 2, there, 0.0), tl.load(facet + 3, there, 0.0)
-    group, edge = tl.load(trait, there, 0.0), tl.load(trait + 1, there, 0.0)
-    bends = square < tl.load(trait + 2, there, 0.0)
-    joins = (tl.load(trait + 3, there, 0.0) != 0) & (bends == 0)
+    nx, ny, nz, square = load_four(facets + face * 4, there, 0.0)
+    group, edge, bend, small = load_four(traits + surface * 4, there, 0.0)
+    bends = square < bend
+    joins = (small != 0) & (bends == 0)
     return there, nx, ny, nz, group, edge, bends, joins
 
 
@@ -125,6 +125,7 @@ def pack_sample(red, green, blue):
 @triton.jit
 def resolve(
     fine,  # [image, pixel, sample], shaded
+    busy,  # [image, tile], whether there may be any sample
     light,  # [image, cell, rgb -], the ground's
     table,  # the byte of each step of light
     out,  # [image, pixel, rgb]
@@ -132,18 +133,20 @@ def resolve(
     ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
     """One program: one tile of one image."""
-    image = tl.program_id(0)
-    _, _, x, y, inside = tile(width, height, ACROSS, DOWN)
+    image, piece = split_program()
+    _, _, x, y, inside = tile(piece, width, height, ACROSS, DOWN)
     place = image.to(tl.int64) * width * height + y * width + x
     red = tl.zeros([ACROSS * DOWN], tl.float32)
-    green, blue, bare = red, red, red
-    for k in tl.static_range(4):
-        cell = tl.load(fine + place * 4 + k, inside, 0)
-        bare += tl.where(cell == 0, 0.25, 0.0)
-        cell = tl.maximum(cell, 0)  # −1: another sample stands for it
-        red += ((cell >> (2 * BITS)) & FULL).to(tl.float32) * (1.0 / FULL)
-        green += ((cell >> BITS) & FULL).to(tl.float32) * (1.0 / FULL)
-        blue += (cell & FULL).to(tl.float32) * (1.0 / FULL)
+    green, blue, bare = red, red, red + 1.0
+    if tl.load(busy + image * tl.num_programs(1) + piece) > 0:
+        c0, c1, c2, c3 = load_four(fine + place * 4, inside, 0)
+        bare = tl.where(c0 == 0, 0.25, 0.0) + tl.where(c1 == 0, 0.25, 0.0)
+        bare += tl.where(c2 == 0, 0.25, 0.0) + tl.where(c3 == 0, 0.25, 0.0)
+        # −1: another sample stands for it
+        cell = tl.maximum(c0, 0) + tl.maximum(c1, 0) + tl.maximum(c2, 0) + tl.maximum(c3, 0)
+        red = ((cell >> (2 * BITS)) & MASK).to(tl.float32) * (1.0 / FULL)
+        green = ((cell >> BITS) & MASK).to(tl.float32) * (1.0 / FULL)
+        blue = (cell & MASK).to(tl.float32) * (1.0 / FULL)
     if tl.max(bare, 0) > 0:
         ground = light + image.to(tl.int64) * columns * rows * 4
         r, g, b = _upsample_ground(ground, x, y, columns, rows, width, inside & (bare > 0))
@@ -164,17 +167,16 @@ def _upsample_ground(light, x, y, columns, rows, width, wanted):
     beside = tl.where((x == width - 1) & ((x & 1) == 0), here, beside)
     a, b = light + (own * columns + here) * 4, light + (other * columns + here) * 4
     c, d = light + (own * columns + beside) * 4, light + (other * columns + beside) * 4
-    red = _blend(a, b, c, d, wanted)
-    green = _blend(a + 1, b + 1, c + 1, d + 1, wanted)
-    blue = _blend(a + 2, b + 2, c + 2, d + 2, wanted)
-    return red, green, blue
+    ar, ag, ab, _ = load_four(a, wanted, 0.0)
+    br, bg, bb, _ = load_four(b, wanted, 0.0)
+    cr, cg, cb, _ = load_four(c, wanted, 0.0)
+    dr, dg, db, _ = load_four(d, wanted, 0.0)
+    return _blend(ar, br, cr, dr), _blend(ag, bg, cg, dg), _blend(ab, bb, cb, db)
 
 
 @triton.jit
-def _blend(a, b, c, d, wanted):
-    near = 0.75 * tl.load(a, wanted, 0.0) + 0.25 * tl.load(b, wanted, 0.0)
-    far = 0.75 * tl.load(c, wanted, 0.0) + 0.25 * tl.load(d, wanted, 0.0)
-    return GROUND * (0.75 * near + 0.25 * far)
+def _blend(a, b, c, d):
+    return GROUND * (0.75 * (0.75 * a + 0.25 * b) + 0.25 * (0.75 * c + 0.25 * d))
 
 
 @triton.jit
@@ -187,19 +189,19 @@ def _encode(out, light, table, inside):
 def shade(
     fine,  # [image, pixel, sample], in and out
     todo, counts,  # see paint.py
-    points,  # [vertex, position normal - -]
+    points,  # [vertex, position - normal -]
     triangles, part_of,  # of all meshes, see pack.py
     bodies, first, views, lamps, stand_ins, blocks, block_first, frames, looks,  # see pack.py
     maps, light, rim, width, height, columns, rows, margin,
     LAMPS: tl.constexpr, TURNS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """One program: every TURNS-th block of one image's list."""
-    image = tl.program_id(0)
+    image, turn = split_program()
     pixels = width * height
     count = tl.load(counts + image)
     start, end = tl.load(first + image), tl.load(first + image + 1)
     ground = light + image.to(tl.int64) * columns * rows * 4
-    for begin in range(tl.program_id(1) * BLOCK, count, TURNS * BLOCK):
+    for begin in range(turn * BLOCK, count, TURNS * BLOCK):
         i = begin + tl.arange(0, BLOCK)
         wanted = i < count
         entry = tl.load(todo + image.to(tl.int64) * pixels * 4 + i, wanted, 0)
@@ -221,10 +223,9 @@ def shade(
 @triton.jit
 def _locate_sample(cell, wanted, x, y, points, triangles, row, view):
     """A sample's world position, its normal interpolated over the triangle, and its depth."""
-    depth = NEARNESS / tl.where(wanted, cell >> 32, 1).to(tl.float32)
-    focal = tl.load(view + 12)
-    u = (x - tl.load(view + 13)) / focal * depth
-    v = (tl.load(view + 14) - y) / focal * depth
+    depth = NEARNESS / tl.where(wanted, cell >> 32, 1).to(tl.float32)  # exactly: shadows hang on it
+    scale = depth * invert(tl.load(view + 12))
+    u, v = (x - tl.load(view + 13)) * scale, (tl.load(view + 14) - y) * scale
     px = _along(view, u, v, depth)
     py = _along(view + 1, u, v, depth)
     pz = _along(view + 2, u, v, depth)
@@ -233,9 +234,11 @@ def _locate_sample(cell, wanted, x, y, points, triangles, row, view):
     a = origin + tl.load(corner, wanted, 0) * 8
     b = origin + tl.load(corner + 1, wanted, 0) * 8
     c = origin + tl.load(corner + 2, wanted, 0) * 8
-    ax, ay, az = tl.load(a, wanted, 0.0), tl.load(a + 1, wanted, 0.0), tl.load(a + 2, wanted, 0.0)
-    ex, ey, ez = (tl.load(b, wanted, 1.0) - ax, tl.load(b + 1, wanted, 0.0) - ay, tl.load(b + 2, wanted, 0.0) - az)
-    fx, fy, fz = (tl.load(c, wanted, 0.0) - ax, tl.load(c + 1, wanted, 1.0) - ay, tl.load(c + 2, wanted, 0.0) - az)
+    ax, ay, az, _ = load_four(a, wanted, 0.0)
+    bx, by, bz, _ = load_four(b, wanted, 0.0)
+    cx, cy, cz, _ = load_four(c, wanted, 0.0)
+    ex, ey, ez = bx - ax, by - ay, bz - az
+    fx, fy, fz = cx - ax, cy - ay, cz - az
     dx, dy, dz = px - ax, py - ay, pz - az
     # shares of the corners, by least squares along two edges e and f
     ee, ff, ef = ex * ex + ey * ey + ez * ez, fx * fx + fy * fy + fz * fz, ex * fx + ey * fy + ez * fz
@@ -243,10 +246,13 @@ def _locate_sample(cell, wanted, x, y, points, triangles, row, view):
     scale = 1.0 / (ee * ff - ef * ef)
     of_b = tl.minimum(tl.maximum((ff * de - ef * df) * scale, 0.0), 1.0)
     of_c = tl.minimum(tl.maximum((ee * df - ef * de) * scale, 0.0), 1.0)
-    nx = _interpolate_corners(a + 3, b + 3, c + 3, of_b, of_c, wanted)
-    ny = _interpolate_corners(a + 4, b + 4, c + 4, of_b, of_c, wanted)
-    nz = _interpolate_corners(a + 5, b + 5, c + 5, of_b, of_c, wanted)
-    size = 1.0 / tl.sqrt(nx * nx + ny * ny + nz * nz)
+    ax, ay, az, _ = load_four(a + 4, wanted, 1.0)
+    bx, by, bz, _ = load_four(b + 4, wanted, 1.0)
+    cx, cy, cz, _ = load_four(c + 4, wanted, 1.0)
+    of_a = 1.0 - of_b - of_c
+    nx, ny = of_a * ax + of_b * bx + of_c * cx, of_a * ay + of_b * by + of_c * cy
+    nz = of_a * az + of_b * bz + of_c * cz
+    size = tl.rsqrt(nx * nx + ny * ny + nz * nz)
     return px, py, pz, nx * size, ny * size, nz * size, depth
 
 
@@ -255,12 +261,6 @@ def _along(view, u, v, depth):
     """One coordinate of a point of the view."""
     right, up = tl.load(view + 3), tl.load(view + 6)
     return tl.load(view) + u * right + v * up - depth * tl.load(view + 9)
-
-
-@triton.jit
-def _interpolate_corners(a, b, c, of_b, of_c, wanted):
-    mean = (1.0 - of_b - of_c) * tl.load(a, wanted, 1.0)
-    return mean + of_b * tl.load(b, wanted, 1.0) + of_c * tl.load(c, wanted, 1.0)
 
 
 @triton.jit
@@ -276,14 +276,13 @@ def _shade_sample(
     px, py, pz, nx, ny, nz, depth = _locate_sample(cell, wanted, x, y, points, triangles, row, view)
     face = tl.load(row + 2, wanted, 0) + (cell & 0xFFFFFF).to(tl.int32)
     look = looks + (tl.load(row + 7, wanted, 0) + tl.load(part_of + face, wanted, 0)) * 8
-    tint_r, tint_g = tl.load(look, wanted, 0.0), tl.load(look + 1, wanted, 0.0)
-    tint_b, metal = tl.load(look + 2, wanted, 0.0), tl.load(look + 3, wanted, 0.0)
-    pattern = tl.load(look + 4, wanted, 0.0)
+    tint_r, tint_g, tint_b, metal = load_four(look, wanted, 0.0)
+    pattern, ink_r, ink_g, ink_b = load_four(look + 4, wanted, 0.0)
     if tl.max(pattern, 0) > 0:
         ink = ink_share(px, py, pz, nx, ny, nz, depth, pattern, body, frames, view, pattern > 0)
-        tint_r += ink * (tl.load(look + 5, wanted, 0.0) - tint_r)
-        tint_g += ink * (tl.load(look + 6, wanted, 0.0) - tint_g)
-        tint_b += ink * (tl.load(look + 7, wanted, 0.0) - tint_b)
+        tint_r += ink * (ink_r - tint_r)
+        tint_g += ink * (ink_g - tint_g)
+        tint_b += ink * (ink_b - tint_b)
     red, green, blue = ambient_light(px, py, pz, nx, ny, nz, body, stand_ins, start, end)
     gloss_r, gloss_g, gloss_b = red * 0.0, red * 0.0, red * 0.0
     polished = (metal > 0) & (tl.load(stand_ins + body * 13, wanted, 0.0) == MANY)
@@ -293,8 +292,9 @@ def _shade_sample(
         lamp = lamps + k * 16
         shadow = maps + (image * LAMPS + k).to(tl.int64) * wide * high
         strength = lamp_visibility(px, py, pz, nx, ny, nz, lamp, view, margin, shadow, wide, high, wanted)
-        strength *= diffuse_share(px, py, pz, nx, ny, nz, lamp)
-        peak = strength * highlight(px, py, pz, nx, ny, nz, lamp, view, 1.0 - metal, brushed)
+        scattered, highlight = reflect_lamp(px, py, pz, nx, ny, nz, lamp, view, 1.0 - metal, brushed)
+        strength *= scattered
+        peak = strength * highlight
         power_r, power_g, power_b = tl.load(lamp + 3), tl.load(lamp + 4), tl.load(lamp + 5)
         red, gloss_r = red + power_r * strength, gloss_r + power_r * peak
         green, gloss_g = green + power_g * strength, gloss_g + power_g * peak

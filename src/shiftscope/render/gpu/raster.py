@@ -72,11 +72,15 @@ class GpuTuning:
     """How work is cut up: it changes the speed, never the images."""
 
     vertices: int = 128  # a program places
-    triangles: int = 32  # a program draws, one per lane
-    small: int = 16  # pixels in the box of a triangle that its lane draws alone
+    triangles: int = 32  # a program draws at a time, one per lane
+    runs: int = 2  # how often it does, of the largest body
     cells: tuple[int, int] = (32, 8)  # of the ground a program lights, across and down
-    tile: tuple[int, int] = (32, 8)  # pixels a program gathers or resolves
-    block: tuple[int, int] = (32, 32)  # pixels a program measures
+    ground_warps: int = 4  # that light them
+    strip: tuple[int, int] = (64, 16)  # cells of the ground whose shadows a program blurs, across and down
+    lumps: int = 128  # that a program looks through at once for those near its cells
+    tile: tuple[int, int] = (32, 8)  # pixels a program clears, measures, gathers or resolves
+    tile_warps: int = 4  # that do so
+    measure_warps: int = 1  # that measure them
     samples: int = 128  # a program shades at a time, one per lane
     turns: int = 64  # programs that shade one image
     registers: int = 96  # a lane that shades may use: fewer let more programs run at once
@@ -85,6 +89,7 @@ class GpuTuning:
 TUNING = GpuTuning()
 ALIGNED = 64  # bytes
 WORTHWHILE = 8  # layouts: fewer are seen sooner on the CPU
+MARKED = 256  # tiles looked at by one program
 ROOM = 16  # objects, listed parts and vertices are counted in steps of so many
 
 
@@ -133,7 +138,8 @@ class GpuBatch:
         self.most_vertices, self.most_faces = int(rows[:, 1].max(initial=1)), int(rows[:, 3].max(initial=1))
         self.most_objects = int(np.diff(packed.first).max())
         # one copy for all that travels
-        arrays = {"bodies": rows, **{name: getattr(packed, name) for name in SENT_FIELDS}}
+        bounds = self.shelf.body_bounds(packed)
+        arrays = {"bodies": rows, "bounds": bounds, **{name: getattr(packed, name) for name in SENT_FIELDS}}
         flat = np.zeros(sum(-(-a.nbytes // ALIGNED) * ALIGNED for a in arrays.values()), np.uint8)
         places, at = {}, 0
         for name, array in arrays.items():
@@ -156,7 +162,8 @@ class GpuBatch:
         return self.images(rgb)
 
     def _paint_side_by_side(self) -> None:
-        """The steps of `steps`, with shadows and ground in a stream of their own while the camera's view is drawn.
+        """The steps of `steps`, in two streams: buffers are cleared while vertices are placed, shadows and
+        ground made while the camera's view is drawn.
 
         Each stream waits for the other before it reads what that wrote, and a batch begins when the one before
         is done with its memory.
@@ -164,7 +171,11 @@ class GpuBatch:
         import torch
 
         main, side = torch.cuda.current_stream(self.device), _side_stream(self.device)
+        side.wait_stream(main)
+        with torch.cuda.stream(side):
+            self.clear()
         self.place()
+        main.wait_stream(side)
         side.wait_stream(main)
         with torch.cuda.stream(side):
             self.draw_shadows()
@@ -179,6 +190,7 @@ class GpuBatch:
     def steps(self, rgb: bool = True) -> tuple[tuple[str, Callable[[], None]], ...]:
         """What is to be done, in this order."""
         seen = (
+            ("clear buffers", partial(self.clear, rgb)),
             ("place vertices", self.place),
             ("draw what the camera sees", partial(self.draw_camera, rgb)),
             ("measure masks", self.measure),
@@ -213,11 +225,24 @@ class GpuBatch:
             **constants,
         )
 
+    def clear(self, fine: bool = True) -> None:
+        """Empty visibility buffers; only tiles that a body may be seen in are written or read."""
+        from .visibility import clear_tiles, mark_tiles
+
+        pixels = self.width * self.height
+        self.centre = self._allocate(self.count * pixels, kind="int64")
+        self.fine = self._allocate(self.count * pixels * 4 if fine else 1, kind="int64")
+        on, size, (grid, shape) = self.on, (self.width, self.height), self._tiles(self.tuning.tile)
+        self.busy = self._allocate(*grid, kind="int32")
+        mark_tiles[(self.count, -(-grid[1] // MARKED))](
+            *(on["bounds"], on["poses"], on["first"], self.views, self.busy, *size), BLOCK=MARKED, **shape
+        )
+        clear_tiles[grid](
+            *(self.fine, self.centre, self.busy, *size), **{"EVERY": fine, "num_warps": self.tuning.tile_warps} | shape
+        )
+
     def draw_camera(self, fine: bool = True) -> None:
         """The visibility buffers of the camera, at four samples per pixel and at its centre."""
-        pixels = self.width * self.height
-        self.fine = self._allocate(self.count * pixels * 4 if fine else 1, kind="int64", zero=True)
-        self.centre = self._allocate(self.count * pixels, kind="int64", zero=True)
         self._draw(1, (self.width, self.height), (self.fine, self.centre, self.centre), LIT=False, EVERY=fine)
 
     def draw_shadows(self) -> None:
@@ -230,9 +255,12 @@ class GpuBatch:
         from .visibility import draw_triangles
 
         step = self.tuning.triangles
-        constants = {"LAMPS": LAMPS, "MOST": self.tuning.small, "BLOCK": step, "num_warps": _warp_count(step)}
-        draw_triangles[(len(self.packed.mesh_of), -(-self.most_faces // step), views)](
-            *(self.shelf.triangles, self.on["bodies"], self.snapped, self.total, *size, *out), **constants, **what
+        draw_triangles[(len(self.packed.mesh_of), -(-self.most_faces // (step * self.tuning.runs)), views)](
+            *(self.shelf.triangles, self.on["bodies"], self.snapped, self.total, *size, *out),
+            num_warps=_warp_count(step),
+            LAMPS=LAMPS,
+            BLOCK=step,
+            **what,
         )
 
     def measure(self) -> None:
@@ -248,6 +276,7 @@ class GpuBatch:
 
     def count_parts(self) -> GpuParts:
         """Nothing but that."""
+        self.clear(fine=False)
         self.place()
         self.draw_camera(fine=False)
         return self.measure_parts()
@@ -261,10 +290,11 @@ class GpuBatch:
         seen[:, :, 0] = 0
         seen[:, :, 1:3] = 1 << 20
         seen[:, :, 3:] = -1
-        grid, shape = self._tiles(self.tuning.block)
+        grid, shape = self._tiles(self.tuning.tile)
         measure_masks[grid](
-            *(self.centre, self.shelf.part_of, self.on["bodies"], self.on["first"], self.on[labels]),
+            *(self.centre, self.busy, self.shelf.part_of, self.on["bodies"], self.on["first"], self.on[labels]),
             *(self.on["number_first"], mask, plane, seen, self.width, self.height),
+            num_warps=self.tuning.measure_warps,
             **{"OBJECTS": objects, "LABELS": objects + parts, "NUMBERED": labels == "numbers"} | shape,
         )
         return mask, plane, seen
@@ -273,24 +303,23 @@ class GpuBatch:
         """The light on the ground, its shadows softened."""
         from .shading import blur, light_ground, read_shadow_maps
 
-        grid, shape = self._tiles(self.tuning.cells, coarse=True)
-        lit = (self.count * LAMPS, grid[1])
-        planes = self._allocate(6, self.count * LAMPS * self.cells)
-        covered, reach, size = planes[:3], planes[3:], (self.columns, self.rows)
-        flags = self._allocate(3, lit[0] * _round_up(lit[1]), kind="int32")
-        read_shadow_maps[lit](
-            *(self.maps, self.views, self.on["lamps"], covered[0], reach[0], flags[0], *size, self.margin),
-            LAMPS=LAMPS,
-            **shape,
+        tuning, size = self.tuning, (self.columns, self.rows)
+        planes = self._allocate(3, self.count * self.cells * 2 * LAMPS, kind="float16")
+        shape = dict(zip(("ACROSS", "DOWN"), tuning.strip, strict=True))
+        shape |= {"LAMPS": LAMPS, "num_warps": _warp_count(tuning.strip[0])}
+        read_shadow_maps[self._strips(1)](
+            *(self.maps, self.views, self.on["lamps"], planes[0], *size, self.margin), **shape
         )
         for level, step_x, step_y in ((1, 2, 1), (2, 4, 2)):
-            before, after = ((covered[k], reach[k], flags[k]) for k in (level - 1, level))
-            blur[lit](*before, *after, *size, STEP_X=step_x, STEP_Y=step_y, **shape)
+            blur[self._strips(step_y)](
+                *(planes[level - 1], planes[level], *size), STEP_X=step_x, STEP_Y=step_y, **shape
+            )
         self.light = self._allocate(self.count, self.rows, self.columns, 4)
+        grid, shape = self._tiles(tuning.cells, coarse=True)
         light_ground[grid](
             *(self.views, self.on["lamps"], self.on["lumps"], self.on["windows"], self.on["lump_first"]),
-            *(*covered, reach[2], flags[2], self.light, *size),
-            **{"LAMPS": LAMPS} | shape,
+            *(*planes, self.light, *size),
+            **{"MANY": tuning.lumps, "LAMPS": LAMPS, "num_warps": tuning.ground_warps} | shape,
         )
         self.rim = self.light[:, -1, :, :3].mean(dim=1)
 
@@ -302,8 +331,9 @@ class GpuBatch:
         self.counts = self._allocate(self.count, kind="int32", zero=True)
         on, (grid, shape) = self.on, self._tiles(self.tuning.tile)
         gather_samples[grid](
-            *(self.fine, on["bodies"], self.shelf.facets, self.shelf.part_of, on["traits"], on["first"]),
+            *(self.fine, self.busy, on["bodies"], self.shelf.facets, self.shelf.part_of, on["traits"], on["first"]),
             *(self.todo, self.counts, self.width, self.height),
+            num_warps=self.tuning.tile_warps,
             **shape,
         )
 
@@ -329,8 +359,9 @@ class GpuBatch:
         self.rgb = self._allocate(self.count, self.height, self.width, 3, kind="uint8")
         grid, shape = self._tiles(self.tuning.tile)
         resolve[grid](
-            *(self.fine, self.light, _device_srgb_table(self.device), self.rgb),
+            *(self.fine, self.busy, self.light, _device_srgb_table(self.device), self.rgb),
             *(self.width, self.height, self.columns, self.rows),
+            num_warps=self.tuning.tile_warps,
             **shape,
         )
 
@@ -339,6 +370,11 @@ class GpuBatch:
         width, height = (self.columns, self.rows) if coarse else (self.width, self.height)
         across, down = tile
         return (self.count, -(-width // across) * -(-height // down)), {"ACROSS": across, "DOWN": down}
+
+    def _strips(self, step: int) -> tuple[int, int]:
+        """The grid of strips over the ground of every image, their rows so far apart."""
+        across, down = self.tuning.strip
+        return self.count, -(-self.columns // across) * -(-self.rows // (step * down)) * step
 
     def images(self, rgb: bool = True) -> GpuImages:
         boxes, visible = _measure_boxes(self.seen)

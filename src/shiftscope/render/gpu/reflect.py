@@ -5,6 +5,7 @@ import triton.language as tl
 
 from .. import lighting as l
 from .. import reflect as r
+from .visibility import invert, load_four
 
 # mypy: ignore-errors
 
@@ -28,14 +29,14 @@ def reflect_surroundings(
 ):  # fmt: skip
     """Red, green and blue that metal mirrors at each point, and how much of it the grazing light adds."""
     own = stand_ins + body * 13
-    lean = BULGE / tl.sqrt(tl.load(own + 12, metal, 1.0))
+    lean = BULGE * tl.rsqrt(tl.load(own + 12, metal, 1.0))
     nx += lean * (px - tl.load(own + 1, metal, 0.0))
     ny += lean * (py - tl.load(own + 2, metal, 0.0))
     nz += lean * (pz - tl.load(own + 3, metal, 0.0))
-    inverse = 1.0 / tl.sqrt(nx * nx + ny * ny + nz * nz)
+    inverse = tl.rsqrt(nx * nx + ny * ny + nz * nz)
     nx, ny, nz = nx * inverse, ny * inverse, nz * inverse
     ex, ey, ez = px - tl.load(view), py - tl.load(view + 1), pz - tl.load(view + 2)
-    inverse = 1.0 / tl.sqrt(ex * ex + ey * ey + ez * ez)
+    inverse = tl.rsqrt(ex * ex + ey * ey + ez * ez)
     ex, ey, ez = ex * inverse, ey * inverse, ez * inverse
     cosine = ex * nx + ey * ny + ez * nz
     rx, ry, rz = ex - 2.0 * cosine * nx, ey - 2.0 * cosine * ny, ez - 2.0 * cosine * nz
@@ -65,7 +66,7 @@ def reflect_surroundings(
                     hit_g = tl.where(closer, tl.load(block + 10), hit_g)
                     hit_b = tl.where(closer, tl.load(block + 11), hit_b)
                     solid = tl.where(closer, tl.load(block + 13), solid)
-    clear = tl.where(nearest < 1e9, solid * CLEAR / (1.0 + HAZE * nearest * nearest), 0.0)
+    clear = tl.where(nearest < 1e9, solid * CLEAR * invert(1.0 + HAZE * nearest * nearest), 0.0)
     red += clear * (hit_r * shade - red)
     green += clear * (hit_g * shade - green)
     blue += clear * (hit_b * shade - blue)
@@ -87,13 +88,13 @@ def _trace_surroundings(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows
     down = rz < 0
     mist = tl.maximum(1.0 + rz * (1 / MIST), 0.0)
     mist *= mist
-    far = pz / tl.maximum(-rz, 1e-3)
+    far = pz * invert(tl.maximum(-rz, 1e-3))
     eye_z, focal = tl.load(view + 2), tl.load(view + 12) * 0.5
     dx = px + far * rx - tl.load(view)
     dy = py + far * ry - tl.load(view + 1)
     depth = eye_z * tl.load(view + 11)
     depth -= dx * tl.load(view + 9) + dy * tl.load(view + 10)
-    scale = focal / tl.maximum(depth, 0.5)
+    scale = focal * invert(tl.maximum(depth, 0.5))
     right = dx * tl.load(view + 3) + dy * tl.load(view + 4)
     up = dx * tl.load(view + 6) + dy * tl.load(view + 7)
     up -= eye_z * tl.load(view + 8)
@@ -113,9 +114,13 @@ def _trace_surroundings(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows
     cell = ground + (iy * columns + ix) * 4
     wanted = metal & down
     below = cell + columns * 4
-    red = _blend_ground(cell, below, fx, fy, wanted, beyond, tl.load(rim), mist, HORIZON_R)
-    green = _blend_ground(cell + 1, below + 1, fx, fy, wanted, beyond, tl.load(rim + 1), mist, HORIZON_G)
-    blue = _blend_ground(cell + 2, below + 2, fx, fy, wanted, beyond, tl.load(rim + 2), mist, HORIZON_B)
+    ar, ag, ab, _ = load_four(cell, wanted, 0.0)
+    br, bg, bb, _ = load_four(cell + 4, wanted, 0.0)
+    cr, cg, cb, _ = load_four(below, wanted, 0.0)
+    dr, dg, db, _ = load_four(below + 4, wanted, 0.0)
+    red = _blend_ground(ar, br, cr, dr, fx, fy, beyond, tl.load(rim), mist, HORIZON_R)
+    green = _blend_ground(ag, bg, cg, dg, fx, fy, beyond, tl.load(rim + 1), mist, HORIZON_G)
+    blue = _blend_ground(ab, bb, cb, db, fx, fy, beyond, tl.load(rim + 2), mist, HORIZON_B)
     red = tl.where(down, red, OVERHEAD_R + level * (HORIZON_R - OVERHEAD_R)) * panel
     green = tl.where(down, green, OVERHEAD_G + level * (HORIZON_G - OVERHEAD_G)) * panel
     blue = tl.where(down, blue, OVERHEAD_B + level * (HORIZON_B - OVERHEAD_B)) * panel
@@ -123,12 +128,10 @@ def _trace_surroundings(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows
 
 
 @triton.jit
-def _blend_ground(cell, below, fx, fy, wanted, beyond, rim, mist, HORIZON: tl.constexpr):
-    """One colour of the mirrored ground, from the four cells around a place."""
-    a, b = tl.load(cell, wanted, 0.0), tl.load(below, wanted, 0.0)
-    a += fx * (tl.load(cell + 4, wanted, 0.0) - a)
-    b += fx * (tl.load(below + 4, wanted, 0.0) - b)
-    light = a + fy * (b - a)
+def _blend_ground(a, b, c, d, fx, fy, beyond, rim, mist, HORIZON: tl.constexpr):
+    """One colour of the mirrored ground, from the four cells around a place: two side by side, two below."""
+    a, c = a + fx * (b - a), c + fx * (d - c)
+    light = a + fy * (c - a)
     light = ALBEDO * (light + beyond * (rim - light))
     return light + mist * (HORIZON - light)
 
@@ -138,16 +141,17 @@ def _reflect_lamp(lamp, px, py, pz, rx, ry, rz, nearest, blur):
     ax, ay, az = tl.load(lamp + 7), tl.load(lamp + 8), tl.load(lamp + 9)
     toward = rx * ax + ry * ay + rz * az
     dx, dy, dz = tl.load(lamp) - px, tl.load(lamp + 1) - py, tl.load(lamp + 2) - pz
-    t = (dx * ax + dy * ay + dz * az) / tl.maximum(toward, 0.05)
+    t = (dx * ax + dy * ay + dz * az) * invert(tl.maximum(toward, 0.05))
     met = (toward >= 0.05) & (t >= 0) & (t <= nearest)
     dx, dy, dz = t * rx - dx, t * ry - dy, t * rz - dz
     half, soft = tl.load(lamp + 6), tl.where(met, blur * t, 1.0)
     u = dx * tl.load(lamp + 10) + dy * tl.load(lamp + 11) + dz * tl.load(lamp + 12)
     v = dx * tl.load(lamp + 13) + dy * tl.load(lamp + 14) + dz * tl.load(lamp + 15)
     u, v = half + soft * 0.5 - tl.abs(u), half + soft * 0.5 - tl.abs(v)
-    a, b = tl.minimum(u / soft, 1.0), tl.minimum(v / soft, 1.0)
+    sharp = invert(soft)
+    a, b = tl.minimum(u * sharp, 1.0), tl.minimum(v * sharp, 1.0)
     wide = half + 0.25 * soft  # what is smeared out is dimmer
-    glow = a * a * (3 - 2 * a) * b * b * (3 - 2 * b) / (4 * wide * wide)
+    glow = a * a * (3 - 2 * a) * b * b * (3 - 2 * b) * invert(4 * wide * wide)
     return tl.where(met & (u > 0) & (v > 0), glow, 0.0)
 
 
@@ -159,7 +163,8 @@ def _opposite_sign(value):
 
 @triton.jit
 def _inverse(value):
-    return 1.0 / tl.where(tl.abs(value) < 1e-6, 1e-6, value)
+    value = tl.where(tl.abs(value) < 1e-6, 1e-6, value)
+    return value * invert(value * value)
 
 
 @triton.jit
@@ -178,12 +183,12 @@ def _intersect_proxy(other, dx, dy, dz, rx, ry, rz):
         near_z, far_z = -high * tl.abs(iz) - dz * iz, high * tl.abs(iz) - dz * iz
         if kind == 1.0:  # upright can
             a = tl.maximum(qx * qx + qy * qy, 1e-9)
-            b = ox * qx + oy * qy
+            b, flat = ox * qx + oy * qy, invert(a)
             square = b * b - a * (ox * ox + oy * oy - wide * wide)
             root = tl.sqrt(tl.maximum(square, 0.0))
-            near_side = (-b - root) / a
+            near_side = (-b - root) * flat
             t = tl.maximum(near_side, near_z)
-            met = (square >= 0) & (t >= 0) & (t <= tl.minimum((-b + root) / a, far_z))
+            met = (square >= 0) & (t >= 0) & (t <= tl.minimum((-b + root) * flat, far_z))
             lid = near_z > near_side
             ux, uy = (ox + t * qx) / wide, (oy + t * qy) / wide
             mx = tl.where(lid, 0.0, ux * cosine - uy * sine)

@@ -6,7 +6,7 @@ import triton.language as tl
 from ...geometry import visibility as v
 from .. import lighting as l
 from .. import surface as s
-from .visibility import tile
+from .visibility import invert, join_four, split_program, store_four, tile
 
 # mypy: ignore-errors
 
@@ -31,7 +31,8 @@ def ambient_light(px, py, pz, nx, ny, nz, body, stand_ins, first, last):
         dx, dy, dz = tl.load(ball + 1) - px, tl.load(ball + 2) - py, tl.load(ball + 3) - pz
         square = dx * dx + dy * dy + dz * dz
         facing = tl.maximum(dx * nx + dy * ny + dz * nz, 0.0)
-        taken = tl.minimum(facing * (0.8 * r * r) / (square * tl.sqrt(square)), 0.8)
+        inverse = tl.rsqrt(square)
+        taken = tl.minimum(facing * (0.8 * r * r) * (inverse * inverse * inverse), 0.8)
         hidden *= tl.where(body == j, 1.0, 1.0 - taken)
     up = 0.5 + 0.5 * nz
     down = (1.0 - up) * tl.minimum(pz + 0.15, 1.0)  # little light reaches under a body
@@ -50,25 +51,28 @@ def lamp_visibility(px, py, pz, nx, ny, nz, lamp, view, margin, shadow, wide, hi
     uz, focal = tl.load(view + 8), tl.load(view + 12) * 0.5
     mx = tl.load(view + 13) * 0.5 + margin
     my = tl.load(view + 14) * 0.5 + margin
-    left = tl.maximum(1.0 - pz * (1.0 / lz), 0.05)
-    longer = 1.0 / left
+    lift = 1.0 / lz
+    left = tl.maximum(1.0 - pz * lift, 0.05)
+    less = left - LEAST * lift
+    both = 1.0 / (left * less)  # one division for two
+    longer = both * less
     dx = lx + (px - lx) * longer - tl.load(view)
     dy = ly + (py - ly) * longer - tl.load(view + 1)
     depth = ez * bz - dx * tl.load(view + 9) - dy * tl.load(view + 10)
-    scale = focal / tl.maximum(depth, 0.1)
+    scale = focal * invert(tl.maximum(depth, 0.1))
     x = mx + scale * (dx * tl.load(view + 3) + dy * tl.load(view + 4))
     up = dx * tl.load(view + 6) + dy * tl.load(view + 7) - ez * uz
     y = my - scale * up
     known = (x >= 2.0) & (x <= wide - 3) & (y >= 2.0) & (y <= high - 3)
     x, y = tl.where(known, x, 2.0), tl.where(known, y, 2.0)
-    own = (NEARNESS / ez) / (left - LEAST / lz)
+    own = (NEARNESS / ez) * (both * left)
     ix, iy = x.to(tl.int32), y.to(tl.int32)
     fx, fy = x - ix.to(tl.float32) - 0.5, y - iy.to(tl.float32) - 0.5
     # a smooth bump over three cells: their shares when the place is f off the middle one's centre
     before, after = 0.5 * (0.5 - fx) * (0.5 - fx), 0.5 * (0.5 + fx) * (0.5 + fx)
     above, below = 0.5 * (0.5 - fy) * (0.5 - fy), 0.5 * (0.5 + fy) * (0.5 + fy)
     # nearness also falls with the depth of a cell's ground, which is the same along a row
-    tilt = uz / focal
+    tilt = uz * invert(focal)
     fall = bz - (my - 0.5) * tilt
     seen = tl.zeros(px.shape, tl.float32)
     load = wanted & facing & known
@@ -89,28 +93,24 @@ def lamp_visibility(px, py, pz, nx, ny, nz, lamp, view, margin, shadow, wide, hi
 
 
 @triton.jit
-def diffuse_share(px, py, pz, nx, ny, nz, lamp):
-    """How much of a lamp's light a point scatters if it sees all of the lamp."""
+def reflect_lamp(px, py, pz, nx, ny, nz, lamp, view, dull, brushed):
+    """How much of a lamp's light a point scatters if it sees all of the lamp, and its highlight as a share of that."""
     dx, dy, dz = tl.load(lamp) - px, tl.load(lamp + 1) - py, tl.load(lamp + 2) - pz
-    square = dx * dx + dy * dy + dz * dz
+    inverse = tl.rsqrt(dx * dx + dy * dy + dz * dz)
+    dx, dy, dz = dx * inverse, dy * inverse, dz * inverse
     lit = tl.maximum(nx * dx + ny * dy + nz * dz, 0.0)
     facing = dx * tl.load(lamp + 7) + dy * tl.load(lamp + 8) + dz * tl.load(lamp + 9)
-    return lit * tl.maximum(facing, 0.0) / (square * square)
-
-
-@triton.jit
-def highlight(px, py, pz, nx, ny, nz, lamp, view, dull, brushed):
-    dx, dy, dz = tl.load(lamp) - px, tl.load(lamp + 1) - py, tl.load(lamp + 2) - pz
-    inverse = 1.0 / tl.sqrt(dx * dx + dy * dy + dz * dz)
+    scattered = lit * tl.maximum(facing, 0.0) * (inverse * inverse)
     ex, ey, ez = tl.load(view) - px, tl.load(view + 1) - py, tl.load(view + 2) - pz
-    other = 1.0 / tl.sqrt(ex * ex + ey * ey + ez * ez)
-    hx, hy, hz = dx * inverse + ex * other, dy * inverse + ey * other, dz * inverse + ez * other
-    half = 1.0 / tl.sqrt(hx * hx + hy * hy + hz * hz)
+    inverse = tl.rsqrt(ex * ex + ey * ey + ez * ez)
+    hx, hy, hz = dx + ex * inverse, dy + ey * inverse, dz + ez * inverse
+    half = tl.rsqrt(hx * hx + hy * hy + hz * hz)
     along = (nx * hx + ny * hy + nz * hz) * half
     sharp = along * along * (ROUGH - 1.0) + 1.0
     hx, hy, hz = hx * half - nx, hy * half - ny, hz * half - nz
     streak = 1.0 + (hx * hx + hy * hy) * NARROW + hz * hz * UPRIGHT
-    return ROUGH * SHEEN / (sharp * sharp) * dull + LUSTRE / (streak * streak) * brushed
+    shares = ROUGH * SHEEN * dull * (streak * streak) + LUSTRE * brushed * (sharp * sharp)
+    return scattered, shares * invert(sharp * sharp * (streak * streak))
 
 
 @triton.jit
@@ -123,21 +123,22 @@ def ink_share(px, py, pz, nx, ny, nz, depth, pattern, body, frames, view, wanted
     z = (pz - tl.load(frame + 2, wanted, 0.0)) * steps
     x, y = (dx * cosine + dy * sine) * steps, (dy * cosine - dx * sine) * steps
     vx, vy, vz = tl.load(view) - px, tl.load(view + 1) - py, tl.load(view + 2) - pz
-    facing = tl.abs(vx * nx + vy * ny + vz * nz) / tl.sqrt(vx * vx + vy * vy + vz * vz)
-    pixel = 1.0 / tl.load(view + 12)
-    width = depth * pixel * steps / tl.sqrt(tl.maximum(facing, 0.1))
+    facing = tl.abs(vx * nx + vy * ny + vz * nz) * tl.rsqrt(vx * vx + vy * vy + vz * vz)
+    pixel = invert(tl.load(view + 12))
+    width = depth * pixel * steps * tl.rsqrt(tl.maximum(facing, 0.1))
     width = tl.where(wanted, width, 1.0)
+    narrow = invert(width)
     slant = tl.where(pattern == 4.0, (x + y) * 0.7071067811865476, (x + y + z) * 0.5773502691896258)
     edge = STRIPE / 2 - tl.abs(slant - tl.floor(slant) - 0.5)
-    striped = _clamp(0.5 + edge / width, 0.0)
+    striped = _clamp(0.5 + edge * narrow, 0.0)
     mx, my, mz = tl.abs(nx * cosine + ny * sine), tl.abs(ny * cosine - nx * sine), tl.abs(nz)
     along = (mx >= my) & (mx >= mz)
     u = tl.where(along, y, x)
     v = tl.where(along | (my >= mz), z, y)
     du, dv = u - tl.floor(u) - 0.5, v - tl.floor(v) - 0.5
-    dotted = _clamp(0.5 + (DOT - tl.sqrt(du * du + dv * dv)) / width, 0.0)
+    dotted = _clamp(0.5 + (DOT - tl.sqrt(du * du + dv * dv)) * narrow, 0.0)
     u, v = u * (1 / (2 * SQUARE)), v * (1 / (2 * SQUARE))
-    rise = (4 * SQUARE) / width
+    rise = (4 * SQUARE) * narrow
     u = _clamp(rise * (0.25 - tl.abs(u - tl.floor(u) - 0.5)), -1.0)
     v = _clamp(rise * (0.25 - tl.abs(v - tl.floor(v) - 0.5)), -1.0)
     checkered = 0.5 + 0.5 * u * v
@@ -157,7 +158,6 @@ def _clamp(value, least):
 # mypy: ignore-errors
 
 UNIT = tl.constexpr(1.0 / v.NEARNESS)
-MANY = tl.constexpr(128)  # lumps looked through at once
 NONE = tl.constexpr(1 << 30)  # no lump
 SKY_R, SKY_G, SKY_B = (tl.constexpr(x) for x in l.SKY)
 SIGMA_1, SIGMA_2, SIGMA_3, SIGMA_4 = (tl.constexpr(float(x)) for x in l.SIGMAS)
@@ -166,88 +166,108 @@ SIGMA_1, SIGMA_2, SIGMA_3, SIGMA_4 = (tl.constexpr(float(x)) for x in l.SIGMAS)
 @triton.jit
 def _ground_ray(view, row):
     """Where the rays of a row of cells meet the ground: its depth, and the row's part of x and y."""
-    up = (tl.load(view + 14) * 0.5 - row - 0.5) / (tl.load(view + 12) * 0.5)
+    up = (tl.load(view + 14) * 0.5 - row - 0.5) * invert(tl.load(view + 12) * 0.5)
     dx = tl.load(view + 6) * up - tl.load(view + 9)
     dy = tl.load(view + 7) * up - tl.load(view + 10)
     dz = tl.load(view + 8) * up - tl.load(view + 11)
-    return tl.load(view + 2) / tl.maximum(-dz, 1e-3), dx, dy
+    return tl.load(view + 2) * invert(tl.maximum(-dz, 1e-3)), dx, dy
 
 
 @triton.jit
-def _touches(flags, columns, rows, ACROSS: tl.constexpr, DOWN: tl.constexpr):
-    """Whether a shadow reaches this tile or one beside it: no blur looks farther. Most ground lies in the open."""
-    wide, high = tl.cdiv(columns, ACROSS), tl.cdiv(rows, DOWN)
-    across, down = tl.program_id(1) % wide, tl.program_id(1) // wide
-    found = 0
-    for dy in tl.static_range(-1, 2):
-        row = tl.minimum(tl.maximum(down + dy, 0), high - 1)
-        for dx in tl.static_range(-1, 2):
-            column = tl.minimum(tl.maximum(across + dx, 0), wide - 1)
-            found += tl.load(flags + row * wide + column)
-    return found > 0
+def _strip(piece, columns, rows, STEP: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr):
+    """The columns of a strip, which of them the ground has, its first row and the one after its last.
+
+    It has DOWN rows, STEP apart: walked from the top, each is read once and serves three.
+    """
+    wide = tl.cdiv(columns, ACROSS)
+    x = piece % wide * ACROSS + tl.arange(0, ACROSS)
+    down = piece // wide
+    top = down // STEP * (STEP * DOWN) + down % STEP
+    return x, x < columns, top, tl.minimum(top + STEP * DOWN, rows)
 
 
 @triton.jit
 def read_shadow_maps(
-    maps, views, lamps, covered, reach,
-    flags,  # out: [image and lamp, tile], whether any cell is covered
+    maps, views, lamps,
+    planes,  # out: [image, cell, covered share or width, lamp]
     columns, rows, margin,
     LAMPS: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
     """Which cells a lamp does not reach, and there the penumbra's width, both blurred once."""
-    which = tl.program_id(0)  # image and lamp
-    view = views + which // LAMPS * 15
-    _, _, x, y, inside = tile(columns, rows, ACROSS, DOWN)
-    spread = 2.0 * tl.load(lamps + which * 16 + 6) * (tl.load(view + 12) * 0.5) * 0.29
-    wide = columns + 2 * margin
-    source = maps + which.to(tl.int64) * wide * (rows + 2 * margin)
-    share, width = tl.zeros([ACROSS * DOWN], tl.float32), tl.zeros([ACROSS * DOWN], tl.float32)
-    for down in tl.static_range(-1, 2):
-        row = tl.minimum(tl.maximum(y + down, 0), rows - 1)
-        depth, _, _ = _ground_ray(view, row)
-        for across in tl.static_range(-1, 2):
-            column = tl.minimum(tl.maximum(x + across, 0), columns - 1)
-            near = tl.load(source + (row + margin) * wide + column + margin, inside, 0).to(tl.float32)
-            share_of = (0.5 if down == 0 else 0.25) * (0.5 if across == 0 else 0.25)
-            share += tl.where(near > 0, share_of, 0.0)
-            width += share_of * (tl.maximum(near * UNIT * depth - 1.0, 0.0) * spread / depth)
-    place = which.to(tl.int64) * columns * rows + y * columns + x
-    tl.store(covered + place, share, inside)
-    tl.store(reach + place, width, inside)
-    tl.store(flags + which * tl.num_programs(1) + tl.program_id(1), (tl.max(share, 0) > 0).to(tl.int32))
+    image, piece = split_program()
+    x, inside, top, end = _strip(piece, columns, rows, 1, ACROSS, DOWN)
+    view, lamp = views + image * 15, tl.arange(0, LAMPS)[None, :]
+    source = maps + image.to(tl.int64) * LAMPS * (columns + 2 * margin) * (rows + 2 * margin)
+    spread = 2.0 * tl.load(lamps + (image * LAMPS + lamp) * 16 + 6) * (tl.load(view + 12) * 0.5) * 0.29
+    out = planes + (image.to(tl.int64) * columns * rows + x)[:, None] * (2 * LAMPS) + lamp
+    share_before, width_before = _read_row(source, view, x, top - 1, columns, rows, margin, inside, LAMPS)
+    share, width = _read_row(source, view, x, top, columns, rows, margin, inside, LAMPS)
+    for y in range(top, end):
+        share_after, width_after = _read_row(source, view, x, y + 1, columns, rows, margin, inside, LAMPS)
+        place = out + y * columns * (2 * LAMPS)
+        tl.store(place, 0.25 * (share_before + share_after) + 0.5 * share, inside[:, None])
+        tl.store(place + LAMPS, (0.25 * (width_before + width_after) + 0.5 * width) * spread, inside[:, None])
+        share_before, width_before, share, width = share, width, share_after, width_after
 
 
 @triton.jit
-def _blur_cell(source, x, y, columns, rows, inside, STEP_X: tl.constexpr, STEP_Y: tl.constexpr):
-    """The mean over a cell and eight around it at the given distances."""
-    total = tl.zeros(x.shape, tl.float32)
-    for down in tl.static_range(-1, 2):
-        row = tl.minimum(tl.maximum(y + down * STEP_Y, 0), rows - 1)
-        for across in tl.static_range(-1, 2):
-            column = tl.minimum(tl.maximum(x + across * STEP_X, 0), columns - 1)
-            share_of = (0.5 if down == 0 else 0.25) * (0.5 if across == 0 else 0.25)
-            total += share_of * tl.load(source + row * columns + column, inside, 0.0)
-    return total
+def _read_row(source, view, x, y, columns, rows, margin, inside, LAMPS: tl.constexpr):
+    """[lane, lamp]: shares and widths along one row; a lamp's size is left to the caller."""
+    tl.static_assert(LAMPS == 4)
+    y = tl.minimum(tl.maximum(y, 0), rows - 1)
+    depth, _, _ = _ground_ray(view, y)
+    wide = columns + 2 * margin
+    line, size = source + (y + margin) * wide + margin, wide * (rows + 2 * margin)
+    a, e = _read_cells(line, x, columns, depth, inside)
+    b, f = _read_cells(line + size, x, columns, depth, inside)
+    c, g = _read_cells(line + 2 * size, x, columns, depth, inside)
+    d, h = _read_cells(line + 3 * size, x, columns, depth, inside)
+    return join_four(a, b, c, d), join_four(e, f, g, h) * invert(depth)
+
+
+@triton.jit
+def _read_cells(line, x, columns, depth, inside):
+    share, width = tl.zeros(x.shape, tl.float32), tl.zeros(x.shape, tl.float32)
+    for across in tl.static_range(-1, 2):
+        column = tl.minimum(tl.maximum(x + across, 0), columns - 1)
+        near = tl.load(line + column, inside, 0).to(tl.float32)
+        share_of = 0.5 if across == 0 else 0.25
+        share += share_of * tl.minimum(near, 1.0)
+        width += share_of * tl.maximum(near * (UNIT * depth) - 1.0, 0.0)
+    return share, width
 
 
 @triton.jit
 def blur(
-    covered, reach, flags, covered_out, reach_out, flags_out, columns, rows,
-    STEP_X: tl.constexpr, STEP_Y: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
+    planes, out, columns, rows,
+    STEP_X: tl.constexpr, STEP_Y: tl.constexpr,
+    LAMPS: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
-    """Both planes of every image and lamp, blurred once more."""
-    start = tl.program_id(0).to(tl.int64) * columns * rows
-    _, _, x, y, inside = tile(columns, rows, ACROSS, DOWN)
-    i = y * columns + x
-    own = tl.program_id(0) * tl.num_programs(1)
-    a, b = tl.zeros([ACROSS * DOWN], tl.float32), tl.zeros([ACROSS * DOWN], tl.float32)
-    touched = _touches(flags + own, columns, rows, ACROSS, DOWN)
-    if touched:
-        a = _blur_cell(covered + start, x, y, columns, rows, inside, STEP_X, STEP_Y)
-        b = _blur_cell(reach + start, x, y, columns, rows, inside, STEP_X, STEP_Y)
-    tl.store(covered_out + start + i, a, inside)
-    tl.store(reach_out + start + i, b, inside)
-    tl.store(flags_out + own + tl.program_id(1), touched.to(tl.int32))
+    """Shares and widths of every image and lamp, blurred once more: cells so far apart, 1 2 1 both ways."""
+    VALUES: tl.constexpr = 2 * LAMPS
+    image, piece = split_program()
+    start = image.to(tl.int64) * columns * rows * VALUES
+    x, inside, top, end = _strip(piece, columns, rows, STEP_Y, ACROSS, DOWN)
+    source, value = planes + start, tl.arange(0, VALUES)[None, :]
+    before = _blur_row(source, x, top - STEP_Y, columns, rows, inside, STEP_X, VALUES, VALUES)
+    here = _blur_row(source, x, top, columns, rows, inside, STEP_X, VALUES, VALUES)
+    for y in range(top, end, STEP_Y):
+        after = _blur_row(source, x, y + STEP_Y, columns, rows, inside, STEP_X, VALUES, VALUES)
+        place = out + start + (y * columns + x)[:, None] * VALUES + value
+        tl.store(place, 0.25 * (before + after) + 0.5 * here, inside[:, None])
+        before, here = here, after
+
+
+@triton.jit
+def _blur_row(source, x, y, columns, rows, inside, STEP: tl.constexpr, COUNT: tl.constexpr, STRIDE: tl.constexpr):
+    """[lane, value]: of each cell the first COUNT of STRIDE values, blurred along its row."""
+    total, value = tl.zeros([x.shape[0], COUNT], tl.float32), tl.arange(0, COUNT)[None, :]
+    row = tl.minimum(tl.maximum(y, 0), rows - 1) * columns
+    for across in tl.static_range(-1, 2):
+        column = tl.minimum(tl.maximum(x + across * STEP, 0), columns - 1)
+        cell = source + (row + column)[:, None] * STRIDE + value
+        total += (0.5 if across == 0 else 0.25) * tl.load(cell, inside[:, None], 0.0).to(tl.float32)
+    return total
 
 
 @triton.jit
@@ -261,18 +281,19 @@ def _blend_level(shown, other, wanted, LOW: tl.constexpr, HIGH: tl.constexpr):
 @triton.jit
 def light_ground(
     views, lamps, lumps, windows, lump_first,
-    once, twice, thrice, reach,  # [image, lamp, cell]: covered shares after so many blurs, and the width
-    flags,  # [image and lamp, tile], whether there is any width
+    once, twice, thrice,  # [image, cell, covered share or width, lamp] after so many blurs
     out,  # [image, cell, rgb -]
-    columns, rows, LAMPS: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
+    columns, rows,
+    MANY: tl.constexpr,  # lumps looked through at once
+    LAMPS: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
     """The sky's light less what bodies hide, and each lamp's."""
-    image = tl.program_id(0)
-    left, top, column, row, inside = tile(columns, rows, ACROSS, DOWN)
+    image, piece = split_program()
+    left, top, column, row, inside = tile(piece, columns, rows, ACROSS, DOWN)
     i = row * columns + column
     view = views + image * 15
     far, dx, dy = _ground_ray(view, row)
-    side = (column + 0.5 - tl.load(view + 13) * 0.5) / (tl.load(view + 12) * 0.5)
+    side = (column + 0.5 - tl.load(view + 13) * 0.5) * invert(tl.load(view + 12) * 0.5)
     x = tl.load(view) + far * (dx + tl.load(view + 3) * side)
     y = tl.load(view + 1) + far * (dy + tl.load(view + 4) * side)
     red = tl.full([ACROSS * DOWN], SKY_R, tl.float32)
@@ -298,36 +319,37 @@ def light_ground(
             cz, strength = tl.load(lump + 2), tl.load(lump + 3) * tl.load(lump + 2)
             bx, by = x - tl.load(lump), y - tl.load(lump + 1)
             square = bx * bx + by * by + cz * cz
-            hidden = tl.minimum(strength / (square * tl.sqrt(square)), 1.0)
+            inverse = tl.rsqrt(square)
+            hidden = tl.minimum(strength * (inverse * inverse * inverse), 1.0)
             hidden = tl.where(near, hidden, 0.0)
             red *= 1.0 - hidden * (1.0 - 0.45 * tl.load(lump + 4))
             green *= 1.0 - hidden * (1.0 - 0.45 * tl.load(lump + 5))
             blue *= 1.0 - hidden * (1.0 - 0.45 * tl.load(lump + 6))
             left_over = tl.where(left_over > j, left_over, NONE)
             j = tl.min(left_over, 0)
-    for k in tl.static_range(LAMPS):
-        start = (image * LAMPS + k).to(tl.int64) * columns * rows
-        place = start + i
-        shown = tl.zeros([ACROSS * DOWN], tl.float32)
-        # where there is no width, the fourth blur is not looked at
-        if tl.load(flags + (image * LAMPS + k) * tl.num_programs(1) + tl.program_id(1)) > 0:
-            third = tl.load(thrice + place, inside, 0.0)
-            wanted = tl.load(reach + place, inside, 0.0) / (third + 1e-4)
-            shown = tl.load(once + place, inside, 0.0)
-            shown = _blend_level(shown, tl.load(twice + place, inside, 0.0), wanted, SIGMA_1, SIGMA_2)
-            shown = _blend_level(shown, third, wanted, SIGMA_2, SIGMA_3)
-            fourth = _blur_cell(thrice + start, column, row, columns, rows, inside, 8, 4)
-            shown = _blend_level(shown, fourth, wanted, SIGMA_3, SIGMA_4)
-        lamp = lamps + (image * LAMPS + k) * 16
-        lz = tl.load(lamp + 2)
-        tx, ty = tl.load(lamp) - x, tl.load(lamp + 1) - y
-        square = tx * tx + ty * ty + lz * lz
-        facing = tx * tl.load(lamp + 7) + ty * tl.load(lamp + 8) + lz * tl.load(lamp + 9)
-        fall = lz * tl.maximum(facing, 0.0) / (square * square) * (1.0 - shown)
-        red += tl.load(lamp + 3) * fall
-        green += tl.load(lamp + 4) * fall
-        blue += tl.load(lamp + 5) * fall
-    target = out + (image.to(tl.int64) * columns * rows + i) * 4
-    tl.store(target, red, inside)
-    tl.store(target + 1, green, inside)
-    tl.store(target + 2, blue, inside)
+    start = image.to(tl.int64) * columns * rows
+    place, there = (start + i)[:, None] * (2 * LAMPS) + tl.arange(0, LAMPS)[None, :], inside[:, None]
+    third = tl.load(thrice + place, there, 0.0).to(tl.float32)
+    shown = third
+    if tl.max(tl.max(third, 1), 0) > 0:  # else no shadow is near: the fourth blur is looked at where the third is
+        wanted = tl.load(thrice + place + LAMPS, there, 0.0).to(tl.float32) * invert(third + 1e-4)
+        shown = tl.load(once + place, there, 0.0).to(tl.float32)
+        shown = _blend_level(shown, tl.load(twice + place, there, 0.0).to(tl.float32), wanted, SIGMA_1, SIGMA_2)
+        shown = _blend_level(shown, third, wanted, SIGMA_2, SIGMA_3)
+        cells = thrice + start * (2 * LAMPS)
+        fourth = 0.5 * _blur_row(cells, column, row, columns, rows, inside, 8, LAMPS, 2 * LAMPS)
+        fourth += 0.25 * _blur_row(cells, column, row - 4, columns, rows, inside, 8, LAMPS, 2 * LAMPS)
+        fourth += 0.25 * _blur_row(cells, column, row + 4, columns, rows, inside, 8, LAMPS, 2 * LAMPS)
+        shown = _blend_level(shown, fourth, wanted, SIGMA_3, SIGMA_4)
+    lamp = lamps + (image * LAMPS + tl.arange(0, LAMPS)[None, :]) * 16
+    lz = tl.load(lamp + 2)
+    tx, ty = tl.load(lamp) - x[:, None], tl.load(lamp + 1) - y[:, None]
+    square = tx * tx + ty * ty + lz * lz
+    facing = tx * tl.load(lamp + 7) + ty * tl.load(lamp + 8) + lz * tl.load(lamp + 9)
+    inverse = tl.rsqrt(square)
+    inverse *= inverse
+    fall = lz * tl.maximum(facing, 0.0) * (inverse * inverse) * (1.0 - shown)
+    red += tl.sum(tl.load(lamp + 3) * fall, 1)
+    green += tl.sum(tl.load(lamp + 4) * fall, 1)
+    blue += tl.sum(tl.load(lamp + 5) * fall, 1)
+    store_four(out + (start + i) * 4, red, green, blue, tl.zeros_like(red), inside)
