@@ -38,6 +38,12 @@ def test_tables_for_programs(lines):
     assert ["nsvqa", "easy"] in [row[:2] for row in visual["rows"]]
 
 
+def test_a_piece_that_ends_before_its_first_entry_is_no_error(tmp_path):
+    told = study("--out", tmp_path / "study", "--images", "12", "--models", "lstm", "--minutes", "0.00001")
+    assert told.returncode == 0 and not told.stdout, told.stderr
+    assert "the minutes are over" in told.stderr
+
+
 def test_what_is_refused(tmp_path):
     assert "--out" in refused(study())
     assert "no entries there yet" in refused(study("--tables", "--cells", tmp_path / "none"))

@@ -127,7 +127,7 @@ def command(
         )
         for record in run_study(spec, tell=warn, bar=shard_bar):
             _print_record(record, as_json)
-    _print_tables(suite, kept, page, out, data_version, as_json)
+    _print_tables(suite, kept, page, out, data_version, as_json, ran=not tables)
 
 
 @cache
@@ -162,9 +162,9 @@ def _print_record(record: StudyRecord, as_json: bool) -> None:
 
 
 def _print_tables(
-    suite: str, cells: Path, page: Path | None, out: Path | None, data_version: int | None, as_json: bool
+    suite: str, cells: Path, page: Path | None, out: Path | None, data_version: int | None, as_json: bool, ran: bool
 ) -> None:
-    """The tables of what is stored, on the terminal and in files."""
+    """The tables of what is stored, on the terminal and in files; none where a run paused before its first entry."""
     from ..files import write_whole
     from ..report.study_page import describe_data, describe_scale, list_tables, render_markdown, write_study_page
     from ..run.study.entry_store import EntryStore, build_transfer_matrix, list_scales
@@ -172,6 +172,8 @@ def _print_tables(
 
     records = EntryStore(cells).read_records()
     scales = list_scales(records) or ([load_study(suite).find_scale("paper")] if page else [])
+    if not scales and ran:
+        return
     if not scales:
         raise UserError(f"{cells}: no entries there yet; make some with shiftscope study {suite} --out DIR")
     matrix = build_transfer_matrix(records, scales[0], data_version)
