@@ -15,9 +15,9 @@ class VitLmStage(AnswerStage):
 
     backbone = NOTHING
     captured = False
-    recipe = TrainRecipe(epochs=60, batch=1024, lr=6e-4, weight_decay=0.05, warmup=0.1, clip=1.0)
+    recipe = TrainRecipe(epochs=60, batch=1024, lr=6e-4, weight_decay=0.05, warmup=0.05, clip=1.0, patience=3)
     sizes: Mapping[str, float] = MappingProxyType(
-        {"patch": 16, "width": 256, "heads": 4, "layers": 6, "read_layers": 6, "language": 0.2}
+        {"patch": 16, "width": 256, "heads": 4, "layers": 6, "read_layers": 6, "language": 0.2, "dropout": 0.1}
     )
 
     def build_network(self, config: AnswererConfig) -> Any:

@@ -20,7 +20,7 @@ LONGEST = 256  # tokens of a question that have a place of their own; later ones
 class PatchEncoder(nn.Module):
     """From pixels to one vector per patch, which knows of all others."""
 
-    def __init__(self, patch: int, width: int, heads: int, layers: int, size: tuple[int, int]) -> None:
+    def __init__(self, patch: int, width: int, heads: int, layers: int, size: tuple[int, int], dropout: float) -> None:
         super().__init__()
         if patch % 4 or width % (4 * heads):
             raise UserError(
@@ -32,7 +32,7 @@ class PatchEncoder(nn.Module):
         self.cut = nn.Sequential(nn.Conv2d(3, width // 4, stem, stem), nn.GELU(), nn.Conv2d(width // 4, width, 4, 4))
         columns, rows = (-(-side // patch) for side in size)
         self.places = nn.ParameterList(nn.Parameter(0.02 * torch.randn(n, width)) for n in (rows, columns))
-        self.layers = nn.ModuleList(DecoderLayer(width, heads, sees=False) for _ in range(layers))
+        self.layers = nn.ModuleList(DecoderLayer(width, heads, dropout, sees=False) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -51,9 +51,9 @@ class PatchEncoder(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention, attention to an image if it sees one, and two dense layers; each adds to what is there."""
 
-    def __init__(self, width: int, heads: int, *, sees: bool) -> None:
+    def __init__(self, width: int, heads: int, dropout: float, *, sees: bool) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.drop = heads, nn.Dropout(dropout)
         self.before, self.mix, self.mixed = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
         if sees:
             self.before_look, self.ask = nn.LayerNorm(width), nn.Linear(width, width)
@@ -65,11 +65,12 @@ class DecoderLayer(nn.Module):
     def forward(self, rows: Tensor, *, causal: bool, seen: Tensor | None = None, group: Tensor | None = None) -> Tensor:
         """[row, place, width]; `seen` is [image, patch, width], and `group` [image, seat] the rows about each image."""
         asked, keys, values = (self._split(part) for part in self.mix(self.before(rows)).chunk(3, -1))
-        rows = rows + self.mixed(_join(F.scaled_dot_product_attention(asked, keys, values, is_causal=causal)))
+        found = _join(F.scaled_dot_product_attention(asked, keys, values, is_causal=causal))
+        rows = rows + self.drop(self.mixed(found))
         if seen is not None and group is not None:
-            rows = rows + self.looked(self._look(rows, seen, group))
-        found: Tensor = rows + self.dense(rows)
-        return found
+            rows = rows + self.drop(self.looked(self._look(rows, seen, group)))
+        answer: Tensor = rows + self.drop(self.dense(rows))
+        return answer
 
     def _look(self, rows: Tensor, seen: Tensor, group: Tensor) -> Tensor:
         asked = self.ask(self.before_look(rows))
@@ -87,14 +88,16 @@ class DecoderLayer(nn.Module):
 class VitLmAnswerer(Answerer):
     def __init__(self, config: AnswererConfig) -> None:
         super().__init__(config)
-        width, heads = self.size("width"), self.size("heads")
-        self.eyes = PatchEncoder(self.size("patch"), width, heads, self.size("layers"), config.image_size)
+        width, heads, dropout = self.size("width"), self.size("heads"), self.share("dropout")
+        self.eyes = PatchEncoder(self.size("patch"), width, heads, self.size("layers"), config.image_size, dropout)
         self.embed = nn.Embedding(config.tokens + len(config.answers), width, padding_idx=PAD)
         nn.init.normal_(self.embed.weight, std=0.02)
         with torch.no_grad():
             self.embed.weight[[PAD, UNKNOWN]] = 0.0
         self.places = nn.Parameter(0.02 * torch.randn(LONGEST, width))
-        self.layers = nn.ModuleList(DecoderLayer(width, heads, sees=True) for _ in range(self.size("read_layers")))
+        self.layers = nn.ModuleList(
+            DecoderLayer(width, heads, dropout, sees=True) for _ in range(self.size("read_layers"))
+        )
         self.norm = nn.LayerNorm(width)
 
     def encode_images(self, images: Tensor) -> Tensor:
