@@ -7,6 +7,7 @@ import pytest
 
 from lazy import lazy
 from shiftscope.errors import UserError
+from shiftscope.models.end_to_end import training
 from shiftscope.models.end_to_end.questions import AnswererConfig
 from shiftscope.models.mdetr.grounding import GroundedQuestions
 from shiftscope.models.mdetr.training import GroundedAnswerStage
@@ -127,3 +128,37 @@ def test_answers_are_sorted_by_kind_and_their_chances_sum_to_one():
 def test_a_backbone_without_a_detector_is_refused():
     with pytest.raises(UserError, match="scene parser's folder, not 'scratch'"):
         GroundedAnswerStage().configure({"backbone": "scratch"})
+
+
+def test_the_order_of_words_is_seen_from_the_start():
+    """Before anything is learned, two words that change places change a text by an eighth of what another word does."""
+    parser = lazy("shiftscope.models.nsvqa.scene_parser.config").SceneParserConfig(SCHEMA)
+    sizes = {"width": 64, "heads": 2, "text_layers": 2, "image_layers": 0, "layers": 1, "align": 8, "dropout": 0.0}
+    features = {"scene_parser": parser.to_json(), "trained": False}
+    torch.manual_seed(0)
+    words = tuple(f"w{k}" for k in range(40))
+    module = network.Mdetr(AnswererConfig(words, ("yes", "no"), (96, 64), features, sizes)).eval()
+    asked = torch.randint(3, 43, (32, 12))
+    swapped, other = asked.clone(), asked.clone()
+    swapped[:, [3, 8]] = asked[:, [8, 3]]
+    other[:, 3] = 3 + (asked[:, 3] - 2) % 40
+
+    def read(texts):
+        """What the last word knows of those before."""
+        with torch.no_grad():
+            return module.text(module.embed(texts) + module.places[:12], torch.ones_like(texts, dtype=torch.bool))[
+                :, -1
+            ]
+
+    plain = read(asked)
+    assert (read(swapped) - plain).norm() > 0.125 * (read(other) - plain).norm()
+
+
+def test_batches_hold_questions_of_like_length_about_the_same_images():
+    random, images = np.random.default_rng(0), np.repeat(np.arange(40), 20)
+    lengths = random.integers(5, 40, len(images))
+    batches = training.sort_batches(training.group_by_image(images, 100, random), lengths, 4, random)
+    assert sorted(np.concatenate(batches)) == list(range(800)) and {len(rows) for rows in batches} == {100}
+    assert np.mean([np.ptp(lengths[rows]) for rows in batches]) < 12
+    assert max(len(set(images[rows])) for rows in batches) <= 20  # of four batches of five images each
+    assert [int(lengths[rows].mean()) for rows in batches] != sorted(int(lengths[rows].mean()) for rows in batches)

@@ -356,6 +356,16 @@ def group_by_image(image_of: Rows, batch: int, random: np.random.Generator) -> l
     return list(rows[: len(rows) - len(rows) % batch].reshape(-1, batch))
 
 
+def sort_batches(batches: Sequence[Rows], lengths: Rows, together: int, random: np.random.Generator) -> list[Rows]:
+    """Questions of so many batches shared out anew, those of similar length together; batches in random order."""
+    found: list[Rows] = []
+    for start in range(0, len(batches), together):
+        some = batches[start : start + together]
+        rows = np.concatenate(some)
+        found += np.split(rows[np.argsort(lengths[rows], kind="stable")], len(some))
+    return [found[k] for k in random.permutation(len(found))]
+
+
 def _is_frozen(config: AnswererConfig) -> bool:
     return bool(config.features) and not config.features["trained"]
 

@@ -21,6 +21,7 @@ from ..nsvqa.scene_parser.regions import Regions, count_numbers, find_regions
 WAVES = 4  # octaves in which the middle of a box is also given
 FRAME = 5 + 4 * WAVES  # numbers that say where a box lies
 LONGEST = 256  # words of a question that are read; the most redundant ones have 230
+ORDER = 0.5  # size of what says where a word stands, beside the word's own: else its order is not seen for long
 WARMTH = 0.07  # by which likeness is divided, before it learns
 NUMBER, TRUTH, OTHER = "number", "truth", "other"  # kinds of answers, besides the attributes
 
@@ -82,7 +83,7 @@ class Mdetr(nn.Module):
         self.embed = nn.Embedding(config.tokens, width, padding_idx=PAD)
         with torch.no_grad():
             self.embed.weight[UNKNOWN].zero_()  # a word that training never showed says nothing
-        self.places = nn.Parameter(torch.randn(LONGEST, width) * 0.02)
+        self.places = nn.Parameter(lay_places(LONGEST, width) * ORDER)
         self.text = self._build_layers("text_layers")
         self.object = nn.Sequential(nn.Linear(region, width), nn.LayerNorm(width))
         self.part = nn.Sequential(nn.Linear(part_region, width), nn.LayerNorm(width))
@@ -181,6 +182,13 @@ class Mdetr(nn.Module):
         sides = fused.boxes[..., 2:] * moved[..., 2:].exp()
         middle = box_centres(fused.boxes) + moved[..., :2] * fused.boxes[..., 2:]
         return torch.cat([middle - sides / 2, sides], -1)
+
+
+def lay_places(count: int, width: int) -> Tensor:
+    """[place, width] sines and cosines, as large as words: places near each other are alike, learned or not."""
+    slow = count ** -(torch.arange(0, width, 2) / width)  # radians a place, from 1 down
+    phases = torch.arange(count)[:, None] * slow
+    return 2**0.5 * torch.cat([phases.sin(), phases.cos()], 1)[:, :width]
 
 
 def sort_answers(answers: tuple[str, ...], schema: Schema) -> dict[str, list[int]]:

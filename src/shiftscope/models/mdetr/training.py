@@ -15,7 +15,15 @@ from ...schema import Schema
 from ...trainable import GROUNDING, SCENES, Counts, Losses, Rows, SplitData, TrainRecipe
 from ..end_to_end.answering import TrainedAnswerer
 from ..end_to_end.questions import UNSEEN, AnswererConfig
-from ..end_to_end.training import ANSWERER, STEP, AnswerExamples, AnswerStage, AnswerTraining, group_by_image
+from ..end_to_end.training import (
+    ANSWERER,
+    STEP,
+    AnswerExamples,
+    AnswerStage,
+    AnswerTraining,
+    group_by_image,
+    sort_batches,
+)
 from .grounding import GroundedQuestions
 
 if TYPE_CHECKING:
@@ -145,7 +153,9 @@ class RegionExamples(AnswerExamples):
         self.true_boxes = torch.cat([_pick_boxes(boxes, objects), _pick_boxes(part_boxes, parts)], 1)
 
     def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
-        return group_by_image(self.image_of.numpy(), batch, random)
+        """Some batches are about the same images, whose regions are cheap beside words that nobody said."""
+        batches = group_by_image(self.image_of.numpy(), batch, random)
+        return sort_batches(batches, self.lengths.numpy(), self.together, random)
 
     def batch(self, rows: torch.Tensor) -> Any:
         import torch
