@@ -9,14 +9,14 @@ whether two sets are alike in something may be asked of one, and of two as of on
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...scene import FREE
 from .grammar import SENTENCE, GrammarRule, NodeLink, categorize_label
 from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
 from .meaning import ALT, LEAF, NUMBER, Tree, has_program
-from .patterns import CONJUNCTIONS, EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
+from .patterns import CONJUNCTIONS, EditCosts, PatternNode, PatternStarts, Start, build_patterns, derive_rules
 
 BEST = 3  # readings of the same words as the same category
 WIDTH = 4  # partial readings of a rule from and to the same places
@@ -68,8 +68,9 @@ class ChartParser:
 
     def build_charts(self, words: Words) -> list["QuestionChart"]:
         """Charts of one question: as the rules say, then with few edits, then with more."""
-        charts = [QuestionChart(self, words, self.strict, 0)]
-        return charts + [QuestionChart(self, words, self.lenient, most) for most in EDITS]
+        question = QuestionWords(self, words)
+        charts = [QuestionChart(question, self.strict, 0)]
+        return charts + [QuestionChart(question, self.lenient, most) for most in EDITS]
 
     def list_leaves(self, words: Words) -> list[tuple[int, int, Symbol, float]]:
         """Every phrase that may say a leaf, and the logarithm of how probably."""
@@ -136,34 +137,74 @@ def _learn_endings(lexicon: LearnedLexicon) -> Counter[tuple[str, str]]:
     return counted
 
 
-Partial = tuple[float, int, tuple[Tree, ...]]  # score, edits, the children read so far
+class QuestionWords:
+    """One question, and what its charts share: the leaves that its phrases may say, and the trees made of them.
+
+    Each tree is made once, so that equal ones are the same object.
+    """
+
+    def __init__(self, parser: ChartParser, words: Words) -> None:
+        self.parser, self.words = parser, words
+        self.drops = [parser.costs.drop(word) for word in words]
+        self.leaves: list[list[tuple[int, str, Reading]]] = [[] for _ in range(len(words) + 1)]  # end, category
+        made: dict[Symbol, Tree] = {}
+        for i, j, symbol, score in parser.list_leaves(words):
+            leaf = Reading(score, 0, made.setdefault(symbol, (LEAF, *symbol)))
+            self.leaves[i].append((j, categorize_kind(symbol[0], parser.lexicon.nouns), leaf))
+        self.nodes: dict[tuple[Any, ...], tuple[Tree, float] | None] = {}
+
+    def build_node(self, label: str, children: tuple[Tree, ...]) -> tuple[Tree, float] | None:
+        """A tree, and how probable its links are; None where no program has such a node."""
+        key = (label, *map(id, children))
+        if key not in self.nodes:
+            tree = (label, *children)
+            self.nodes[key] = (tree, self.parser.score_links(tree)) if has_program(tree) else None
+        return self.nodes[key]
+
+
+Way = tuple[float, int, tuple[Tree, ...]]  # score, edits, the children read so far
+Move = tuple["Place", float, int, Tree | None]  # where to, at which cost, with how many edits, and the child read
+
+
+class Place:
+    """A place in the patterns and in the question: the ways that lead there from one word, and on from there.
+
+    Where a word was skipped last, the rule cannot end: what follows a rule's words is skipped by the one around it.
+    """
+
+    __slots__ = ("at", "ends", "moves", "node", "ways")
+
+    def __init__(self, node: PatternNode, at: int, skipped: bool) -> None:
+        self.node, self.at, self.ends = node, at, () if skipped else node.ends
+        self.ways: list[Way] = []  # the best first
+        self.moves: list[Move] | None = None  # until they are asked for
 
 
 class QuestionChart:
     """One question on the way: from its end to its beginning, all readings that begin at a word."""
 
-    def __init__(self, parser: ChartParser, words: Words, starts: PatternStarts, edits: int) -> None:
-        self.words, self.starts, self.edits, self.size = words, starts, edits, len(words)
-        self.parser, self.costs, self.nouns = parser, parser.costs, parser.lexicon.nouns
-        self.drops = [self.costs.drop(word) for word in words]
+    def __init__(self, question: QuestionWords, starts: PatternStarts, edits: int) -> None:
+        self.question, self.starts, self.edits = question, starts, edits
+        self.words, self.size = question.words, len(question.words)
         self.found: list[list[dict[str, list[Reading]]]] = [  # [start][end][category]
             [{} for _ in range(self.size + 1)] for _ in range(self.size)
         ]
-        self.leaves: dict[int, list[tuple[int, Symbol, float]]] = defaultdict(list)
-        for i, j, symbol, score in parser.list_leaves(words):
-            self.leaves[i].append((j, symbol, score))
-        self.kept: list[dict[tuple[int, bool], list[Partial]]] = []  # [end][place in the patterns], from one word on
-        self.queue: list[list[tuple[PatternNode, Partial, bool]]] = []  # [end] what is to be read on from
+        self.categories: list[frozenset[str]] = [frozenset()] * (self.size + 1)  # [at] of readings from there on
+        self.places: dict[tuple[PatternNode, int, bool], Place] = {}
+        self.begun: dict[tuple[str, int], list[Move]] = {}  # by a reading of a category that ends there
+        self.kept: list[list[Place]] = [[] for _ in range(self.size + 1)]  # [end] the places that have ways
+        self.queue: list[list[tuple[Place, Way]]] = [[] for _ in range(self.size + 1)]  # [end] what to read on from
 
     def run(self) -> list[Reading]:
         """Readings of the whole question, the best first."""
         for start in range(self.size - 1, -1, -1):
             self.read_from(start)
+        drops = self.question.drops
         found: list[Reading] = []
         for start in range(min(self.edits + 1, self.size)):  # words at either end may be skipped
             for end in range(self.size, max(start, self.size - self.edits + start - 1), -1):
                 many = start + self.size - end
-                lost = sum(self.drops[:start]) + sum(self.drops[end:])
+                lost = sum(drops[:start]) + sum(drops[end:])
                 found += [
                     Reading(one.score - lost, one.edits + many, one.tree)
                     for one in self.found[start][end].get(SENTENCE, ())
@@ -173,27 +214,13 @@ class QuestionChart:
 
     def read_from(self, start: int) -> None:
         """All readings from this word on; those from later words are there."""
-        self.kept = [{} for _ in range(self.size + 1)]
-        self.queue = [[] for _ in range(self.size + 1)]
         here = self.found[start]
-        for node, cost, many in self.starts.words.get(self.words[start], ()):
-            if many <= self.edits:
-                self.add(node, start + 1, (-cost, many, ()))
-        if self.edits:
-            self.exchange_first(start)
-        for j, symbol, score in self.leaves[start]:
-            leaf = Reading(score, 0, (LEAF, *symbol))
-            _keep(here[j].setdefault(categorize_kind(symbol[0], self.nouns), []), leaf)
+        self.follow(self.begin(self.starts.list_starts(self.words[start]), start + 1), (0.0, 0, ()))
+        for end, category, leaf in self.question.leaves[start]:
+            _keep(here[end].setdefault(category, []), leaf)
         for end in range(start + 1, self.size + 1):
             self.complete(start, end)
-
-    def exchange_first(self, start: int) -> None:
-        """Begin a rule with another word than its own."""
-        for other, places in self.starts.words.items():
-            cost = self.costs.exchange(self.words[start], other)
-            for node, lacking, many in places if cost is not None else ():
-                if many < self.edits:
-                    self.add(node, start + 1, (-lacking - (cost or 0.0), many + 1, ()))
+        self.categories[start] = self.categories[start + 1].union(*here)
 
     def complete(self, start: int, end: int) -> None:
         """Readings from start to end: of rules that are complete there, and of rules that begin with these."""
@@ -201,78 +228,115 @@ class QuestionChart:
         todo = [(category, one) for category, readings in here.items() for one in readings]
         while todo or queue:
             while queue:
-                node, way, skipped = queue.pop()
-                for rule, score in () if skipped else node.ends:
-                    tree = _build_tree(rule, way[2])
-                    if not has_program(tree):
+                place, way = queue.pop()
+                for rule, order, score in place.ends:
+                    node = self.question.build_node(rule.label, tuple([way[2][k] for k in order]))
+                    if node is None:
                         continue  # it would take the place of readings that have a program
-                    one = Reading(way[0] + score + self.parser.score_links(tree), way[1], tree)
+                    one = Reading(way[0] + score + node[1], way[1], node[0])
                     if _keep(here.setdefault(rule.category, []), one):
                         todo.append((rule.category, one))
-                self.step(node, end, way)
+                if place.moves is None:
+                    place.moves = self.list_moves(place.node, end)
+                self.follow(place.moves, way)
             if todo:
                 category, one = todo.pop()
-                for node, cost, many in self.starts.holes.get(category, ()):
-                    if one.edits + many <= self.edits:
-                        self.add(node, end, (one.score - cost, one.edits + many, (one.tree,)))
+                if (category, end) not in self.begun:
+                    self.begun[category, end] = self.begin(self.starts.holes.get(category, ()), end)
+                self.follow(self.begun[category, end], (one.score, one.edits, (one.tree,)))
+        for place in self.kept[end]:
+            place.ways.clear()
+        self.kept[end].clear()
 
-    def step(self, node: PatternNode, at: int, way: Partial) -> None:
-        """Read on from a place in the patterns: by a word, by a reading that begins here, or by an edit."""
-        score, edits, children = way
-        more = edits < self.edits
-        if at < self.size:
-            following = node.words.get(self.words[at])
-            if following is not None:
-                self.add(following, at + 1, way)
-            if node.holes:
-                self.fill_holes(node, at, way)
-            if more:
-                self.add(node, at + 1, (score - self.drops[at], edits + 1, children), skipped=True)
-        for word, following in node.words.items():
-            if word[0] == "<":
-                self.repeat_leaf(following, word[1:-1], at, way)
-            if more:
-                self.add(following, at, (score - self.costs.drop(word), edits + 1, children))
-                cost = self.costs.exchange(self.words[at], word) if at < self.size else None
-                if cost is not None:
-                    self.add(following, at + 1, (score - cost, edits + 1, children))
+    def begin(self, starts: Iterable[Start], at: int) -> list[Move]:
+        """The first moves of rules, after which they are read on from there."""
+        return [
+            (place, cost, many, None)
+            for node, cost, many in starts
+            if many <= self.edits and (place := self.find_place(node, at))
+        ]
 
-    def fill_holes(self, node: PatternNode, at: int, way: Partial) -> None:
-        score, edits, children = way
-        for end in range(at + 1, self.size + 1):
-            readings = self.found[at][end]
-            if readings:
-                for category, following in node.holes.items():
+    def find_place(self, node: PatternNode, at: int, skipped: bool = False) -> Place | None:
+        """None where nothing is read that the rest of each rule needs: no way from there completes any."""
+        if not node.needs <= self.categories[at]:
+            return None
+        key = node, at, skipped
+        found = self.places.get(key)
+        if found is None:
+            found = self.places[key] = Place(node, at, skipped)
+        return found
+
+    def list_moves(self, node: PatternNode, at: int) -> list[Move]:
+        """How to read on: by a word, by a reading that begins here, or by an edit."""
+        moves: list[Move] = []
+
+        def move(
+            following: PatternNode,
+            to: int,
+            cost: float = 0.0,
+            many: int = 0,
+            child: Tree | None = None,
+            skipped: bool = False,
+        ) -> None:
+            if many <= self.edits and (place := self.find_place(following, to, skipped)):
+                moves.append((place, cost, many, child))
+
+        costs, last = self.question.parser.costs, at == self.size
+        word = "" if last else self.words[at]
+        if word in node.words:
+            move(node.words[word], at + 1)
+        if node.holes and not last:
+            for end, readings in enumerate(self.found[at]):
+                for category, following in node.holes.items() if readings else ():
                     for one in readings.get(category, ()):
-                        if edits + one.edits <= self.edits:
-                            self.add(following, end, (score + one.score, edits + one.edits, (*children, one.tree)))
+                        move(following, end, -one.score, one.edits, one.tree)
+        if not last:
+            move(node, at + 1, self.question.drops[at], 1, skipped=True)
+        for other, following in node.words.items():
+            if other[0] == "<":  # a leaf that is said again
+                for end, category, _ in self.question.leaves[at]:
+                    if category == other[1:-1]:
+                        move(following, end)
+            if self.edits:
+                move(following, at, costs.drop(other), 1)
+                cost = None if last else costs.exchange(word, other)
+                if cost is not None:
+                    move(following, at + 1, cost, 1)
+        return moves
 
-    def repeat_leaf(self, node: PatternNode, category: str, at: int, way: Partial) -> None:
-        """A leaf that is said again."""
-        for end, symbol, _ in self.leaves[at]:
-            if categorize_kind(symbol[0], self.nouns) == category:
-                self.add(node, end, way)
-
-    def add(self, node: PatternNode, at: int, way: Partial, skipped: bool = False) -> None:
-        """Keep one of the best ways to a place in the patterns, and read on from there.
-
-        Where a word was skipped last, the rule cannot end: what follows a rule's words is skipped by the one around it.
-        """
-        ways = self.kept[at].setdefault((id(node), skipped), [])
-        if len(ways) >= WIDTH and way[0] <= ways[-1][0]:
-            return
-        if any(other[2] == way[2] and other[0] >= way[0] for other in ways):
-            return
-        ways.append(way)
-        ways.sort(key=lambda one: -one[0])
-        del ways[WIDTH:]
-        self.queue[at].append((node, way, skipped))
+    def follow(self, moves: Iterable[Move], way: Way) -> None:
+        """Make these moves, each if it is one of the best ways to its place, and read on from there."""
+        score, edits, children = way
+        most = self.edits - edits
+        for place, cost, many, child in moves:
+            if many > most:
+                continue
+            total, ways = score - cost, place.ways
+            if len(ways) == WIDTH and total <= ways[-1][0]:
+                continue
+            read = children if child is None else (*children, child)
+            at = 0
+            for other in ways:
+                if other[0] < total:
+                    break
+                if other[2] == read:
+                    at = -1
+                    break
+                at += 1
+            if at < 0:
+                continue
+            if not ways:
+                self.kept[place.at].append(place)
+            new = total, edits + many, read
+            ways.insert(at, new)
+            del ways[WIDTH:]
+            self.queue[place.at].append((place, new))
 
 
 def _keep(readings: list[Reading], one: Reading) -> bool:
     """Keep one of the best readings; whether it is one."""
     for k, other in enumerate(readings):
-        if other.tree == one.tree:
+        if other.tree is one.tree:
             if other.score >= one.score:
                 return False
             readings[k] = one
@@ -285,12 +349,3 @@ def _keep(readings: list[Reading], one: Reading) -> bool:
         return False
     readings[worst] = one
     return True
-
-
-def _build_tree(rule: GrammarRule, children: tuple[Tree, ...]) -> Tree:
-    """The node of a rule; children are in the order of the words."""
-    order = [item for item in rule.pattern if isinstance(item, int)]
-    placed: list[Any] = [None] * len(children)
-    for child, at in zip(children, order, strict=True):
-        placed[at] = child
-    return (rule.label, *placed)
