@@ -24,13 +24,12 @@ PREFIX = 4  # letters that two forms of a word share
 class PatternNode:
     """A place in the patterns of the rules, as a tree of their first items."""
 
-    __slots__ = ("ends", "holes", "needs", "words")
+    __slots__ = ("ends", "holes", "words")
 
     def __init__(self) -> None:
         self.words: dict[str, PatternNode] = {}
         self.holes: dict[str, PatternNode] = {}
-        self.ends: list[tuple[GrammarRule, tuple[int, ...], float]] = []  # [child] where it stands among the holes
-        self.needs: frozenset[str] = frozenset()  # the categories of holes that all rules have after this place
+        self.ends: list[tuple[GrammarRule, float]] = []
 
 
 def build_patterns(rules: Mapping[GrammarRule, float]) -> PatternNode:
@@ -43,17 +42,8 @@ def build_patterns(rules: Mapping[GrammarRule, float]) -> PatternNode:
                 at = at.holes.setdefault(rule.holes[item], PatternNode())
             else:
                 at = at.words.setdefault(item, PatternNode())
-        said = [item for item in rule.pattern if isinstance(item, int)]
-        at.ends.append((rule, tuple(map(said.index, range(len(said)))), score))
-    _find_needs(root)
+        at.ends.append((rule, score))
     return root
-
-
-def _find_needs(node: PatternNode) -> frozenset[str]:
-    ways = [_find_needs(following) for following in node.words.values()]
-    ways += [_find_needs(following) | {category} for category, following in node.holes.items()]
-    node.needs = frozenset() if node.ends else frozenset.intersection(*ways)
-    return node.needs
 
 
 def derive_rules(rules: Mapping[GrammarRule, float]) -> dict[GrammarRule, float]:
@@ -164,8 +154,7 @@ class EditCosts:
         self.said = {w for phrase in lexicon.entries for w in phrase if len(phrase) == 1 or frequencies[w] < COMMON}
         self.open = "name" in lexicon.nouns  # of graphs of any words, a new word is more likely a name than not
         self.optional: set[str] = set()
-        self.drops: dict[str, float] = {}  # what edits cost, as far as looked up
-        self.exchanges: dict[tuple[str, str], float | None] = {}
+        self.known: dict[tuple[str, str], float | None] = {}  # what exchanges cost, as far as looked up
         self.alike: dict[str, set[str]] = defaultdict(set)
         groups: dict[Any, list[tuple[Item, ...]]] = defaultdict(list)
         for rule in rules:
@@ -189,11 +178,6 @@ class EditCosts:
 
     def drop(self, word: str) -> float:
         """Of a word of the question that no rule takes, or of a rule's word that the question lacks."""
-        if word not in self.drops:
-            self.drops[word] = self._drop(word)
-        return self.drops[word]
-
-    def _drop(self, word: str) -> float:
         if word in self.optional:
             return CHEAP
         if word not in self.frequencies:
@@ -204,9 +188,9 @@ class EditCosts:
     def exchange(self, word: str, other: str) -> float | None:
         """Of a word in place of a rule's; None where neither is known to stand for the other."""
         key = word, other
-        if key not in self.exchanges:
-            self.exchanges[key] = self._exchange(word, other)
-        return self.exchanges[key]
+        if key not in self.known:
+            self.known[key] = self._exchange(word, other)
+        return self.known[key]
 
     def _exchange(self, word: str, other: str) -> float | None:
         if other in self.alike.get(word, ()):
@@ -227,8 +211,6 @@ class PatternStarts:
     """Where rules begin: at their first item, or after words that the question lacks."""
 
     def __init__(self, patterns: PatternNode, costs: EditCosts, edits: int) -> None:
-        self.costs = costs
-        self.known: dict[str, list[Start]] = {}  # at words of questions, as far as looked up
         self.words: dict[str, list[Start]] = defaultdict(list)
         self.holes: dict[str, list[Start]] = defaultdict(list)
         todo: list[Start] = [(patterns, 0.0, 0)]
@@ -241,14 +223,3 @@ class PatternStarts:
                     todo.append((following, lacking, many + 1))
             for category, following in node.holes.items():
                 self.holes[category].append((following, cost, many))
-
-    def list_starts(self, word: str) -> list[Start]:
-        """The places after a word of a question: as it is, or taken for another."""
-        if word not in self.known:
-            found = list(self.words.get(word, ()))
-            for other, places in self.words.items():
-                cost = self.costs.exchange(word, other)
-                if cost is not None:
-                    found += [(node, lacking + cost, many + 1) for node, lacking, many in places]
-            self.known[word] = found
-        return self.known[word]
