@@ -10,16 +10,28 @@ whether two sets are alike in something may be asked of one, and of two as of on
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+
+from ...kernels import Doubles
 from ...scene import FREE
+from .chart_arrays import (
+    NumberedPatterns,
+    QuestionTrees,
+    RuleNumbers,
+    TreeKinds,
+    make_chart,
+    pack_rows,
+    widen_chart,
+    widen_rows,
+)
+from .chart_kernel import BEST, DONE, START, TREES, UNKNOWN, ChartArrays, QuestionArrays, read_question
 from .grammar import SENTENCE, GrammarRule, NodeLink, categorize_label
 from .lexicon import LearnedLexicon, Symbol, Words, categorize_kind
-from .meaning import ALT, LEAF, NUMBER, Tree, has_program
-from .patterns import CONJUNCTIONS, EditCosts, PatternNode, PatternStarts, build_patterns, derive_rules
+from .meaning import ALT, LEAF, NUMBER, Tree
+from .patterns import CONJUNCTIONS, EditCosts, build_patterns, derive_rules
 
-BEST = 3  # readings of the same words as the same category
-WIDTH = 4  # partial readings of a rule from and to the same places
 EDITS = (2, 5, 10)  # at most in a question; more only where fewer give no program, or all of them are used
 UNMET = 0.5  # times that a child below a node is taken to be met, where it was not
 ANYWHERE = 0.1  # how probably a child below a node is any of its category, by how often these are met anywhere
@@ -60,16 +72,28 @@ class ChartParser:
             totals[rule.category] += weight
         scored = {rule: math.log(weight / totals[rule.category]) for rule, weight in rules.items()}
         self.costs = EditCosts(rules, frequencies, lexicon)
-        self.strict = PatternStarts(build_patterns(scored), self.costs, 0)
-        self.lenient = PatternStarts(build_patterns({**scored, **derive_rules(scored)}), self.costs, EDITS[-1])
+        derived = {**scored, **derive_rules(scored)}
+        self.numbers = RuleNumbers(derived)
+        self.kinds = TreeKinds(self.numbers, self.score_links)
+        self.exchanges: dict[str, Doubles] = {}
+        self.strict = NumberedPatterns(build_patterns(scored), 0, self.numbers, self.costs)
+        self.lenient = NumberedPatterns(build_patterns(derived), EDITS[-1], self.numbers, self.costs)
         self.endings = _learn_endings(lexicon)
         self.longest = max(map(len, lexicon.entries), default=0)
         self.open = "name" in lexicon.nouns
 
     def build_charts(self, words: Words) -> list["QuestionChart"]:
         """Charts of one question: as the rules say, then with few edits, then with more."""
-        charts = [QuestionChart(self, words, self.strict, 0)]
-        return charts + [QuestionChart(self, words, self.lenient, most) for most in EDITS]
+        question = QuestionText(self, words)
+        charts = [QuestionChart(question, self.strict, 0)]
+        return charts + [QuestionChart(question, self.lenient, most) for most in EDITS]
+
+    def list_exchanges(self, word: str) -> Doubles:
+        """[word of the rules] what it costs to take a question's word for it; NaN where it cannot stand for that."""
+        if word not in self.exchanges:
+            costs = [self.costs.exchange(word, other) for other in self.numbers.words]
+            self.exchanges[word] = np.array([math.nan if cost is None else cost for cost in costs], float)
+        return self.exchanges[word]
 
     def list_leaves(self, words: Words) -> list[tuple[int, int, Symbol, float]]:
         """Every phrase that may say a leaf, and the logarithm of how probably."""
@@ -136,161 +160,71 @@ def _learn_endings(lexicon: LearnedLexicon) -> Counter[tuple[str, str]]:
     return counted
 
 
-Partial = tuple[float, int, tuple[Tree, ...]]  # score, edits, the children read so far
+class QuestionText:
+    """One question, as its charts read it."""
+
+    def __init__(self, parser: ChartParser, words: Words) -> None:
+        self.parser, self.words = parser, words
+        costs, categories = parser.costs, parser.numbers.categories
+        self.drops = [costs.drop(word) for word in words]
+        symbols: dict[Symbol, int] = {}
+        said: list[list[tuple[int, int, int, float]]] = [[] for _ in words]
+        for start, end, symbol, score in parser.list_leaves(words):
+            category = categories[categorize_kind(symbol[0], parser.lexicon.nouns)]
+            said[start].append((end, category, symbols.setdefault(symbol, len(symbols)), score))
+        self.leaves = pack_rows(said, 3)
+        self.trees = QuestionTrees([(LEAF, *symbol) for symbol in symbols], parser.kinds)
+        self.numbers = np.array([parser.numbers.words.get(word, -1) for word in words], np.int64)
+        self.exchanges = np.array([parser.list_exchanges(word) for word in words])
+
+    def number(self, patterns: NumberedPatterns) -> QuestionArrays:
+        starts = pack_rows([patterns.list_starts(word) for word in self.words], 2)
+        return QuestionArrays(self.numbers, np.array(self.drops), self.exchanges, *starts, *self.leaves)
 
 
 class QuestionChart:
-    """One question on the way: from its end to its beginning, all readings that begin at a word."""
+    """One question on the way, with so many edits at most."""
 
-    def __init__(self, parser: ChartParser, words: Words, starts: PatternStarts, edits: int) -> None:
-        self.words, self.starts, self.edits, self.size = words, starts, edits, len(words)
-        self.parser, self.costs, self.nouns = parser, parser.costs, parser.lexicon.nouns
-        self.drops = [self.costs.drop(word) for word in words]
-        self.found: list[list[dict[str, list[Reading]]]] = [  # [start][end][category]
-            [{} for _ in range(self.size + 1)] for _ in range(self.size)
-        ]
-        self.leaves: dict[int, list[tuple[int, Symbol, float]]] = defaultdict(list)
-        for i, j, symbol, score in parser.list_leaves(words):
-            self.leaves[i].append((j, symbol, score))
-        self.kept: list[dict[tuple[int, bool], list[Partial]]] = []  # [end][place in the patterns], from one word on
-        self.queue: list[list[tuple[PatternNode, Partial, bool]]] = []  # [end] what is to be read on from
+    def __init__(self, question: QuestionText, patterns: NumberedPatterns, edits: int) -> None:
+        self.question, self.patterns, self.edits = question, patterns, edits
 
     def run(self) -> list[Reading]:
         """Readings of the whole question, the best first."""
-        for start in range(self.size - 1, -1, -1):
-            self.read_from(start)
+        size, drops = len(self.question.words), self.question.drops
+        if not size:
+            return []
+        chart, sentence = self.read(), self.patterns.numbers.categories[SENTENCE]
         found: list[Reading] = []
-        for start in range(min(self.edits + 1, self.size)):  # words at either end may be skipped
-            for end in range(self.size, max(start, self.size - self.edits + start - 1), -1):
-                many = start + self.size - end
-                lost = sum(self.drops[:start]) + sum(self.drops[end:])
-                found += [
-                    Reading(one.score - lost, one.edits + many, one.tree)
-                    for one in self.found[start][end].get(SENTENCE, ())
-                    if one.edits + many <= self.edits
-                ]
+        for start in range(min(self.edits + 1, size)):  # words at either end may be skipped
+            for end in range(size, max(start, size - self.edits + start - 1), -1):
+                many = start + size - end
+                lost = sum(drops[:start]) + sum(drops[end:])
+                for k in range(chart.many[start, end, sentence]):
+                    edits, tree = chart.readings[start, end, sentence, k].tolist()
+                    if edits + many <= self.edits:
+                        score = float(chart.scores[start, end, sentence, k])
+                        found.append(Reading(score - lost, edits + many, self.question.trees.write(tree)))
         return sorted(found, key=lambda one: (-one.score, repr(one.tree)))
 
-    def read_from(self, start: int) -> None:
-        """All readings from this word on; those from later words are there."""
-        self.kept = [{} for _ in range(self.size + 1)]
-        self.queue = [[] for _ in range(self.size + 1)]
-        here = self.found[start]
-        for node, cost, many in self.starts.words.get(self.words[start], ()):
-            if many <= self.edits:
-                self.add(node, start + 1, (-cost, many, ()))
-        if self.edits:
-            self.exchange_first(start)
-        for j, symbol, score in self.leaves[start]:
-            leaf = Reading(score, 0, (LEAF, *symbol))
-            _keep(here[j].setdefault(categorize_kind(symbol[0], self.nouns), []), leaf)
-        for end in range(start + 1, self.size + 1):
-            self.complete(start, end)
-
-    def exchange_first(self, start: int) -> None:
-        """Begin a rule with another word than its own."""
-        for other, places in self.starts.words.items():
-            cost = self.costs.exchange(self.words[start], other)
-            for node, lacking, many in places if cost is not None else ():
-                if many < self.edits:
-                    self.add(node, start + 1, (-lacking - (cost or 0.0), many + 1, ()))
-
-    def complete(self, start: int, end: int) -> None:
-        """Readings from start to end: of rules that are complete there, and of rules that begin with these."""
-        here, queue = self.found[start][end], self.queue[end]
-        todo = [(category, one) for category, readings in here.items() for one in readings]
-        while todo or queue:
-            while queue:
-                node, way, skipped = queue.pop()
-                for rule, score in () if skipped else node.ends:
-                    tree = _build_tree(rule, way[2])
-                    if not has_program(tree):
-                        continue  # it would take the place of readings that have a program
-                    one = Reading(way[0] + score + self.parser.score_links(tree), way[1], tree)
-                    if _keep(here.setdefault(rule.category, []), one):
-                        todo.append((rule.category, one))
-                self.step(node, end, way)
-            if todo:
-                category, one = todo.pop()
-                for node, cost, many in self.starts.holes.get(category, ()):
-                    if one.edits + many <= self.edits:
-                        self.add(node, end, (one.score - cost, one.edits + many, (one.tree,)))
-
-    def step(self, node: PatternNode, at: int, way: Partial) -> None:
-        """Read on from a place in the patterns: by a word, by a reading that begins here, or by an edit."""
-        score, edits, children = way
-        more = edits < self.edits
-        if at < self.size:
-            following = node.words.get(self.words[at])
-            if following is not None:
-                self.add(following, at + 1, way)
-            if node.holes:
-                self.fill_holes(node, at, way)
-            if more:
-                self.add(node, at + 1, (score - self.drops[at], edits + 1, children), skipped=True)
-        for word, following in node.words.items():
-            if word[0] == "<":
-                self.repeat_leaf(following, word[1:-1], at, way)
-            if more:
-                self.add(following, at, (score - self.costs.drop(word), edits + 1, children))
-                cost = self.costs.exchange(self.words[at], word) if at < self.size else None
-                if cost is not None:
-                    self.add(following, at + 1, (score - cost, edits + 1, children))
-
-    def fill_holes(self, node: PatternNode, at: int, way: Partial) -> None:
-        score, edits, children = way
-        for end in range(at + 1, self.size + 1):
-            readings = self.found[at][end]
-            if readings:
-                for category, following in node.holes.items():
-                    for one in readings.get(category, ()):
-                        if edits + one.edits <= self.edits:
-                            self.add(following, end, (score + one.score, edits + one.edits, (*children, one.tree)))
-
-    def repeat_leaf(self, node: PatternNode, category: str, at: int, way: Partial) -> None:
-        """A leaf that is said again."""
-        for end, symbol, _ in self.leaves[at]:
-            if categorize_kind(symbol[0], self.nouns) == category:
-                self.add(node, end, way)
-
-    def add(self, node: PatternNode, at: int, way: Partial, skipped: bool = False) -> None:
-        """Keep one of the best ways to a place in the patterns, and read on from there.
-
-        Where a word was skipped last, the rule cannot end: what follows a rule's words is skipped by the one around it.
-        """
-        ways = self.kept[at].setdefault((id(node), skipped), [])
-        if len(ways) >= WIDTH and way[0] <= ways[-1][0]:
-            return
-        if any(other[2] == way[2] and other[0] >= way[0] for other in ways):
-            return
-        ways.append(way)
-        ways.sort(key=lambda one: -one[0])
-        del ways[WIDTH:]
-        self.queue[at].append((node, way, skipped))
-
-
-def _keep(readings: list[Reading], one: Reading) -> bool:
-    """Keep one of the best readings; whether it is one."""
-    for k, other in enumerate(readings):
-        if other.tree == one.tree:
-            if other.score >= one.score:
-                return False
-            readings[k] = one
-            return True
-    if len(readings) < BEST:
-        readings.append(one)
-        return True
-    worst = min(range(len(readings)), key=lambda k: readings[k].score)
-    if readings[worst].score >= one.score:
-        return False
-    readings[worst] = one
-    return True
-
-
-def _build_tree(rule: GrammarRule, children: tuple[Tree, ...]) -> Tree:
-    """The node of a rule; children are in the order of the words."""
-    order = [item for item in rule.pattern if isinstance(item, int)]
-    placed: list[Any] = [None] * len(children)
-    for child, at in zip(children, order, strict=True):
-        placed[at] = child
-    return (rule.label, *placed)
+    def read(self) -> ChartArrays:
+        """All readings of any of the words."""
+        trees, kinds, patterns = self.question.trees, self.question.trees.kinds, self.patterns.arrays
+        question, size = self.question.number(self.patterns), len(self.question.words)
+        words, holes, ends = self.patterns.most
+        room = sum(map(len, (question.starts, question.leaves, patterns.starts)))
+        room += words * (2 + len(question.leaves)) + holes * size * BEST + ends + 2
+        chart = make_chart(size, len(self.patterns.places), self.patterns.numbers, room)
+        wanted = np.empty(1 + self.patterns.numbers.width, np.int32)
+        state = np.zeros(6, np.int64)
+        state[START], state[TREES] = size - 1, trees.many
+        while True:
+            given = patterns, question, trees.made, kinds.nodes, chart, state, self.edits, room, wanted
+            stopped, trees.many = read_question(*given), int(state[TREES])
+            if stopped == DONE:
+                return chart
+            if stopped == UNKNOWN:
+                kinds.learn(wanted)
+            elif trees.many + room > len(trees.made.rows):
+                trees.made = widen_rows(trees.made, trees.many)
+            else:
+                chart = widen_chart(chart)

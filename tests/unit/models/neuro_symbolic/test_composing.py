@@ -7,6 +7,8 @@ import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.lang.text import format_program, parse_program
+from shiftscope.models.neuro_symbolic import chart, chart_arrays
+from shiftscope.models.neuro_symbolic.chart_arrays import widen_chart, widen_rows
 from shiftscope.models.neuro_symbolic.composing import ComposingConfig, ComposingParser, learn_composing
 from shiftscope.models.neuro_symbolic.grammar import GrammarRule
 from shiftscope.models.neuro_symbolic.lexicon import LearnedLexicon, TextMeaning, learn_lexicon, split_words
@@ -114,6 +116,41 @@ def test_more_edits_are_tried_where_all_that_were_allowed_are_used():
     _, two, five, _ = (chart.run() for chart in parser.chart.build_charts(split_words("how many um um um um jets")))
     assert (two[0].tree[1][0], five[0].tree[1][0], two[0].edits, five[0].edits) == ("exist", "count", 2, 3)
     assert read(parser, "How many um um um um jets") == f"count({find('jet')})"
+
+
+def run_charts(parser, text):
+    return [chart.run() for chart in parser.chart.build_charts(split_words(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "read_in_plain_python"),
+    [  # by each chart: readings, their edits, and their scores added up
+        (
+            "How many jets are to the left of a green wagon?",
+            [(1, 0, -16.999844), (2, 3, -46.372031), (13, 48, -398.782001), (29, 197, -1572.930864)],
+        ),
+        (
+            "Would you say the jet that is behind a sedan is a red or a blue one?",
+            [(0, 0, 0.0), (0, 0, 0.0), (0, 0, 0.0), (12, 111, -625.649072)],
+        ),
+    ],
+)
+def test_compiled_charts_read_as_those_in_plain_python_did(parser, text, read_in_plain_python):
+    found = [(len(r), sum(one.edits for one in r), sum(one.score for one in r)) for r in run_charts(parser, text)]
+    assert [row[:2] for row in found] == [row[:2] for row in read_in_plain_python]
+    assert [row[2] for row in found] == pytest.approx([row[2] for row in read_in_plain_python], abs=1e-5)
+
+
+def test_charts_that_run_out_of_room_read_the_same(config, parser, monkeypatch):
+    text = "Would you say the jet that is behind a sedan is a red or a blue one?"
+    widened = []
+    monkeypatch.setattr(chart_arrays, "ROOM", 2)
+    monkeypatch.setattr(chart_arrays, "widen_rows", lambda *given: widened.append("kinds") or widen_rows(*given))
+    monkeypatch.setattr(chart, "widen_rows", lambda *given: widened.append("trees") or widen_rows(*given))
+    monkeypatch.setattr(chart, "widen_chart", lambda given: widened.append("ways") or widen_chart(given))
+    narrow = run_charts(ComposingParser(config), text)
+    assert set(widened) == {"kinds", "trees", "ways"}
+    assert narrow == run_charts(parser, text)
 
 
 def test_a_question_like_those_learned_from_is_read(parser):
