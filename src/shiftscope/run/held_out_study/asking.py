@@ -114,7 +114,8 @@ def ask_model(
 
     What was answered by the deadline is kept in the folder.
     """
-    reads = getattr(model, "reads", None) or get_traits(name).reads or EVERYTHING
+    traits = get_traits(name)
+    reads = getattr(model, "reads", None) or traits.reads or (() if traits.learns else EVERYTHING)
     pictures = source.find_pictures(split) if IMAGES in reads else {}
     scenes = {scene.id: scene for scene in source.list_scenes(split)}
     asked = [replace(q, answer=None, program=None, answers=()) for q in questions]

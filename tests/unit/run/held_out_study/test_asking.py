@@ -85,3 +85,8 @@ def test_programs_are_compared_as_the_parsers_logical_form_says_them(tmp_path):
     plain.express = lambda program: program
     found = ask_model(plain, "neuro_symbolic", questions, Source(), "test", folder=tmp_path / "plain", programs=True)
     assert found.flags[EXACT].tolist() == [False, False]
+
+
+def test_a_model_that_reads_nothing_is_shown_nothing(tmp_path):
+    questions = [Question("q0", "?", ("a",), TRUE, "red")]
+    assert ask_model(Echo(), "majority", questions, Source(), "test", folder=tmp_path).said == {"": ("?",)}
