@@ -45,6 +45,8 @@ def test_a_network_learns_to_write_programs(parser, form):
     assert losses[-1] < 0.3 * losses[0] and right >= 1 and of == len(PAIRS)
     written = module.parse([text for text, _ in PAIRS])
     assert int(right) == sum(a == module.express(b) for a, (_, b) in zip(written, PAIRS, strict=True))
+    other = parse_program("count(same(unique(filter(scene(), shape=bicycle)), material))").canonicalize()  # not of COVR
+    assert module.express(other) == other
     assert find_stage(config.to_json()).parser == parser
 
 
