@@ -88,21 +88,38 @@ class HeldOutStudy:
 
     def list_settings(self, model: str, given: Settings = ()) -> Settings:
         """The study's own, and of the given ones those that the model knows: a text-only one cuts no patches."""
+        known = self._find_settings(model)
+        return tuple((dict(self.find_model(model).settings) | {n: v for n, v in given if n in known}).items())
+
+    def check_settings(self, given: Settings) -> None:
+        """Refuse a setting that none of the models knows: it would change nothing."""
+        if not given:
+            return
+        known = {name for model in filter(self._is_trained, self.models) for name in self._find_settings(model)}
+        for name, _ in given:
+            if name not in known:
+                raise unknown("setting", name, sorted(known))
+
+    def _find_settings(self, model: str) -> set[str]:
+        """What a model that is trained here can be given."""
         chosen = self.find_model(model)
         stage = _get_trainable(chosen).stages[0]
         known = {*chosen.takes, *getattr(stage, "sizes", ())}
         known |= {"batch", "lr"} if ANSWERS in stage.supervision else set()
-        known |= {"backbone"} if IMAGES in stage.supervision else set()
-        return tuple((dict(chosen.settings) | {n: v for n, v in given if n in known}).items())
+        return known | ({"backbone"} if IMAGES in stage.supervision else set())
+
+    def _is_trained(self, model: str) -> bool:
+        chosen = self.find_model(model)
+        return not chosen.shipped and get_traits(chosen.model).trainable is not None
 
     def identify_training(self, training: HeldOutTraining, given: Settings = ()) -> str:
         """Names how its model is trained: settings, sizes and recipe, but not how long, which tables tell.
 
         Entries of a training that is planned otherwise today are not shown. Nothing for what is not trained here.
         """
-        chosen = self.find_model(training.model)
-        if chosen.shipped or get_traits(chosen.model).trainable is None:
+        if not self._is_trained(training.model):
             return ""
+        chosen = self.find_model(training.model)
         settings = self.list_settings(training.model, given)
         trainable = _get_trainable(chosen)
         stage = (trainable.configure(dict(settings)) if settings else trainable).stages[0]

@@ -82,12 +82,11 @@ class ImageSceneReader:
 class SeveralImagesModel:
     """Reads, sees and executes."""
 
-    batch = 256
-
     def __init__(
         self, trained: TrainedQuestionParser, parser: Any, scenes: ImageSceneReader, graphs: Mapping[str, Scene]
     ) -> None:
         self.trained, self.parser, self.scenes, self.graphs = trained, parser, scenes, graphs
+        self.batch = int(parser.together)
         self._read: OrderedDict[str, Program | None] = OrderedDict()
 
     def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,6 +97,11 @@ class SeveralImagesModel:
         pictures = [p for prompt in batch if not (prompt.scene_text or self.graphs) for p in prompt.pictures]
         seen = self.scenes.look(pictures) if pictures else {}
         return [self._answer(prompt, program, seen) for prompt, program in zip(batch, programs, strict=True)]
+
+    def express(self, program: Program) -> Program:
+        """The program as the parser would write it, if it read the question rightly."""
+        found: Program = self.parser.express(program)
+        return found
 
     def _find_programs(self, batch: Sequence[Prompt]) -> list[Program | None]:
         texts = [prompt.question.text for prompt in batch if not prompt.program_text]

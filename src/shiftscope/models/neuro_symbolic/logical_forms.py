@@ -6,6 +6,7 @@ stands in brackets.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ...errors import unknown
@@ -51,6 +52,15 @@ def read_tokens(tokens: Sequence[str], form: str, schema: Schema | None) -> Prog
         raise ProgramError(f"token {at} ({tokens[at]}) belongs to no row")
     program: Program = FORMS[form].read(rows, schema)
     return program
+
+
+@lru_cache(maxsize=20_000)  # a test split, for parsers that come one after the other
+def express_program(program: Program, form: str, schema: Schema | None) -> Program:
+    """The program, written and read back: of the same meaning, but not always the same.
+
+    The compositional form has no `unique`, and neither form an intersection with everything.
+    """
+    return read_tokens(write_tokens(program, form, schema), form, schema).canonicalize()
 
 
 def _read_rows(tokens: Sequence[str], at: int) -> tuple[list[dict[str, Any]], int]:

@@ -18,7 +18,7 @@ from ...lang.program import Program, ProgramError
 from ...schema import Schema
 from .composing import ComposingConfig, ComposingParser
 from .lexicon import split_words
-from .logical_forms import read_tokens
+from .logical_forms import express_program, read_tokens
 
 PAD, END, BEGIN, UNKNOWN = range(4)
 MARKS = {"pad": PAD, "eos": END, "bos": BEGIN, "unk": UNKNOWN}  # as transformers calls them
@@ -26,7 +26,9 @@ FIRST = 4  # number of the first word
 IGNORED = -100  # target that teaches nothing
 ENCODERS = ("t5", "bart")
 ARCHITECTURES = (*ENCODERS, "gpt2")
-BATCH = 256  # questions parsed at once
+TOGETHER, GPU_TOGETHER = 256, 2048  # questions parsed at once
+STEP = 16  # widths of batches are multiples of it: a GPU meets few shapes
+ABSENT = -10_000.0  # added to the attention to what is not there, or not written yet
 SCALE = 100.0  # of scores to the weights that are learned, whose steps are as small as a network's
 
 
@@ -115,8 +117,6 @@ class SequenceBatch:
 
     words: torch.Tensor  # [question, word]; of GPT-2 with the program after it
     targets: torch.Tensor  # [question, token]; of GPT-2 as long as the words
-    texts: tuple[str, ...]
-    programs: tuple[Program, ...]
 
 
 class SequenceParser(nn.Module):
@@ -128,23 +128,49 @@ class SequenceParser(nn.Module):
         self.network = build_network(config)
         self.numbers = config.number_words()
 
+    @property
+    def together(self) -> int:
+        """How many questions are best parsed at once: a GPU takes as long for many as for few."""
+        return GPU_TOGETHER if next(self.parameters()).is_cuda else TOGETHER
+
     def forward(self, batch: SequenceBatch) -> torch.Tensor:
-        """[question, token, word] the logits of each target."""
-        mask = (batch.words != PAD).long()
-        if self.config.parser in ENCODERS:
-            found = self.network(input_ids=batch.words, attention_mask=mask, labels=batch.targets)
-            logits: torch.Tensor = found.logits
-            return logits
-        logits = self.network(input_ids=batch.words, attention_mask=mask).logits
-        return logits[:, :-1]
+        """[question, token, word] the logits of each target.
+
+        Masks are given as they are added: transformers would look at others on the host, and such a step could not be
+        captured as a CUDA graph. What fills a row up stands behind all that is learned, where nothing looks.
+        """
+        before = mask_later(batch.targets.shape[1], batch.words.device)
+        logits: torch.Tensor
+        if self.config.parser not in ENCODERS:
+            logits = self.network(input_ids=batch.words, attention_mask=before, use_cache=False).logits
+            return logits[:, :-1]
+        first = torch.full_like(batch.targets[:, :1], self.network.config.decoder_start_token_id)
+        logits = self.network(
+            input_ids=batch.words,
+            attention_mask=(batch.words == PAD).float()[:, None, None] * ABSENT,
+            decoder_input_ids=torch.cat([first, batch.targets[:, :-1].clamp(min=PAD)], 1),
+            decoder_attention_mask=before,
+            use_cache=False,
+        ).logits
+        return logits
 
     @torch.no_grad()
     def parse(self, texts: Sequence[str]) -> list[Program | None]:
         """The program of each question, decoded greedily; None where what is written is none."""
-        found: list[Program | None] = []
-        for start in range(0, len(texts), BATCH):
-            found += self._parse_batch(texts[start : start + BATCH])
+        found: list[Program | None] = [None] * len(texts)
+        order = sorted(range(len(texts)), key=lambda k: len(texts[k]))  # short programs do not wait for long ones
+        for start in range(0, len(texts), self.together):
+            some = order[start : start + self.together]
+            for k, program in zip(some, self._parse_batch([texts[k] for k in some]), strict=True):
+                found[k] = program
         return found
+
+    def express(self, program: Program) -> Program:
+        """The program as the logical form says it: what is right to write; as it is where that form cannot say it."""
+        try:
+            return express_program(program, self.config.form, self.config.schema)
+        except ProgramError:  # one of another benchmark
+            return program.canonicalize()
 
     def _parse_batch(self, texts: Sequence[str]) -> list[Program | None]:
         device = next(self.parameters()).device
@@ -189,6 +215,11 @@ def encode_pair(
     return [*asked, *written], [*[IGNORED] * len(asked), *written]
 
 
+def mask_later(places: int, device: torch.device) -> torch.Tensor:
+    """[1, 1, place, place] what is added to attention scores, so that no place looks at later ones."""
+    return torch.full((1, 1, places, places), ABSENT, device=device).triu(1)
+
+
 def fill_rows(rows: Sequence[Sequence[int]], value: int, left: bool = False) -> torch.Tensor:
     """[row, longest] filled up at the end, or at the beginning."""
     widest = max(map(len, rows), default=0)
@@ -198,6 +229,8 @@ def fill_rows(rows: Sequence[Sequence[int]], value: int, left: bool = False) -> 
 
 class RuleScores(nn.Module):
     """Scores, and the parser that uses them."""
+
+    together = TOGETHER
 
     def __init__(self, config: ComposingConfig) -> None:
         super().__init__()
@@ -216,6 +249,10 @@ class RuleScores(nn.Module):
         category = torch.tensor(self.categories, device=rules.device)
         apart = category[rules][:, None] != category[None]
         return (SCALE * self.weights)[None].expand(len(rules), -1).masked_fill(apart, float("-inf"))
+
+    def express(self, program: Program) -> Program:
+        """Programs are learned as they are."""
+        return program.canonicalize()
 
     def parse(self, texts: Sequence[str]) -> list[Program | None]:
         """The program of each question; None where it cannot be read."""

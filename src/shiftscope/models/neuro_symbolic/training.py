@@ -35,6 +35,7 @@ SHIPPED = Path(__file__).parent / "weights"
 PARSERS = (COMPOSING, "t5", "bart", "gpt2")
 SIZES = ("width", "layers", "heads", "inside")
 PRETRAINED = "pretrained"
+MEASURED = 1024  # questions measured at once
 SETTINGS = ("parser", "form", PRETRAINED, *SIZES)
 
 
@@ -128,7 +129,8 @@ class RuleExamples:
 class SequenceStage(PairStage):
     """A network of transformers that writes the logical form."""
 
-    check = 1000
+    check = 6000
+    captured = True
     recipe = TrainRecipe(epochs=30, batch=256, lr=5e-4, weight_decay=0.01, warmup=0.1, ema=0.998, clip=1.0)
 
     def __init__(
@@ -185,40 +187,68 @@ class SequenceStage(PairStage):
     def make_examples(self, data: SplitData, config: Any, device: str) -> SequenceExamples:
         return SequenceExamples(data.supervision[self.name], config, device)
 
-    def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
-        from .network import ENCODERS, IGNORED
+    def batch_to_measure(self, device: str) -> int | None:
+        return MEASURED
 
-        logits = module(batch)
-        targets = batch.targets if self.parser in ENCODERS else batch.targets[:, 1:]
+    def logits(self, module: Any, batch: Any) -> torch.Tensor:
+        """[question, token, word]"""
+        found: torch.Tensor = module(batch)
+        return found
+
+    def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
+        from .network import IGNORED
+
+        logits, targets = self.logits(module, batch), self._find_targets(batch)
         return average_cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), IGNORED), {}
 
     def measure(self, module: Any, batch: Any) -> Counts:
-        found = module.parse(batch.texts)
-        right = [one == program.canonicalize() for one, program in zip(found, batch.programs, strict=True)]
-        return {"exact": (sum(right), len(right))}
+        """How many programs are written exactly so: each token is the likeliest after those before it.
+
+        That is when greedy decoding writes them, and is known without decoding.
+        """
+        from .network import IGNORED
+
+        targets = self._find_targets(batch)
+        right = (self.logits(module, batch).argmax(-1) == targets) | (targets == IGNORED)
+        return {"exact": (right.all(1).sum(), len(right))}
+
+    def _find_targets(self, batch: Any) -> torch.Tensor:
+        """[question, token] what each of the logits is to tell."""
+        from .network import ENCODERS
+
+        found: torch.Tensor = batch.targets if self.parser in ENCODERS else batch.targets[:, 1:]
+        return found
 
 
 class SequenceExamples:
-    """Questions and programs as numbers."""
+    """Questions and programs as two tables of numbers on the device."""
 
     def __init__(self, rows: Sequence[Any], config: Any, device: str) -> None:
-        self.rows, self.config, self.device = rows, config, device
-        self.numbers = config.number_words()
+        import torch
+
+        from .network import IGNORED, PAD, encode_pair, fill_rows
+
+        numbers = config.number_words()
+        pairs = [encode_pair(config.parser, numbers, text, tokens) for text, _, tokens in rows]
+        words, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+        self.words, self.targets = fill_rows(words, PAD).to(device), fill_rows(targets, IGNORED).to(device)
+        self.lengths = torch.tensor([[len(one) for one in pair] for pair in pairs], dtype=torch.long).reshape(-1, 2)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.lengths)
 
     def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
-        return shuffle_batches(len(self), batch, random)
+        """Questions and programs of similar length together."""
+        from ..nsvqa.question_parser.loss import make_batches
+
+        return make_batches(self.lengths.sum(1).numpy(), batch, random)
 
     def batch(self, rows: torch.Tensor) -> Any:
-        from .network import IGNORED, PAD, SequenceBatch, encode_pair, fill_rows
+        from .network import STEP, SequenceBatch
 
-        some = [self.rows[k] for k in rows.tolist()]
-        encoded = [encode_pair(self.config.parser, self.numbers, text, tokens) for text, _, tokens in some]
-        words = fill_rows([one for one, _ in encoded], PAD).to(self.device)
-        targets = fill_rows([other for _, other in encoded], IGNORED).to(self.device)
-        return SequenceBatch(words, targets, tuple(r[0] for r in some), tuple(r[1] for r in some))
+        words, tokens = (-(-wide // STEP) * STEP for wide in self.lengths[rows].amax(0).tolist())
+        here = rows.to(self.words.device, non_blocking=True)
+        return SequenceBatch(self.words[here, :words], self.targets[here, :tokens])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from ...answer import Answer, spell
 from ...files import write_whole
 from ...metrics.held_out_matrix import EXACT, GT_EXEC, MISSING, Bools
 from ...metrics.missing_objects import REASON
-from ...model import Model, Prompt, Response, predict_checked
+from ...model import EVERYTHING, IMAGES, Model, Prompt, Response, get_traits, predict_checked
 from ...question import Question
 from ...records import content_id
 from ...result import compare_programs, program_text
@@ -114,10 +114,12 @@ def ask_model(
 
     What was answered by the deadline is kept in the folder.
     """
-    pictures = source.find_pictures(split)
+    traits = get_traits(name)
+    reads = getattr(model, "reads", None) or traits.reads or (() if traits.learns else EVERYTHING)
+    pictures = source.find_pictures(split) if IMAGES in reads else {}
     scenes = {scene.id: scene for scene in source.list_scenes(split)}
     asked = [replace(q, answer=None, program=None, answers=()) for q in questions]
-    shown = [Prompt(q, pictures=tuple(pictures[one] for one in q.scenes)) for q in asked]
+    shown = [Prompt(q, pictures=tuple(pictures[one] for one in q.scenes if pictures)) for q in asked]
     responses = KeptResponses(folder / "as_asked.json", deadline).predict(model, name, shown)
     said = {"": tuple(r.answer for r in responses)}
     if not programs:
@@ -125,7 +127,8 @@ def ask_model(
     told = [Prompt(q, scenes=tuple(scenes[one] for one in q.scenes), scene_text=TRUE_SCENES) for q in asked]
     true_scenes = KeptResponses(folder / f"{GT_EXEC}.json", deadline).predict(model, name, told)
     said[GT_EXEC] = tuple(r.answer for r in true_scenes)
-    true = [program_text(q.program) if q.program is not None else "" for q in questions]
+    express = getattr(model, "express", lambda program: program)  # as its logical form says a program
+    true = ["" if q.program is None else program_text(express(q.program)) for q in questions]
     exact = [compare_programs(a, r.program) == 1 for a, r in zip(true, responses, strict=True)]
     missing = [r.reason.startswith(REASON) for r in responses]
     return ModelAnswers(said, {EXACT: np.array(exact, np.bool_), MISSING: np.array(missing, np.bool_)})

@@ -80,6 +80,7 @@ class HeldOutStudySpec:
         if self.shots and not self.study.shots:
             raise UserError(f"study {self.suite} has no K-shot trainings; omit --shots")
         self.list_trainings()  # refuses what the study has not
+        self.study.check_settings(self.settings)
 
     @property
     def study(self) -> HeldOutStudy:

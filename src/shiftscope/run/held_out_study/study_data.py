@@ -1,12 +1,16 @@
-"""The data of a study of held-out splits: made unless they are there, then read and drawn once for all trainings."""
+"""The data of a study of held-out splits: made unless they are there, then read once for all trainings.
+
+Pictures are drawn when the first model looks at those of a split: most trainings need those of few, or none.
+"""
 
 from __future__ import annotations
 
+import copy
 import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,7 @@ from ...store.dataset import Dataset
 from ...suites import load_suite
 from ...train.data import TRAIN, VAL, DatasetTrainingData, gather_split
 from ...train.train import ProgressBar
-from ...trainable import ANSWERS, SplitData, TrainStage
+from ...trainable import ANSWERS, IMAGES, SplitData, TrainStage
 
 TEST = "test"
 SPLITS = (TRAIN, VAL, TEST)
@@ -46,6 +50,16 @@ class SceneListStage(TrainStage):
         return list(scenes)
 
 
+class PictureStage(TrainStage):
+    """Looks at images and learns nothing: what it gathers is their pixels."""
+
+    name = "pictures"
+    supervision = frozenset((IMAGES,))
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> None:
+        return None
+
+
 @contextmanager
 def pause_garbage_collection() -> Iterator[None]:
     """While millions of small records are read that all stay; they are not looked through later either."""
@@ -65,8 +79,16 @@ class StudyData:
 
     kind: str  # as the study's `build_spec` takes it
     dataset: Dataset
-    splits: Mapping[str, SplitData]
+    splits: Mapping[str, SplitData]  # without pictures
     seconds: float
+    draw: Callable[[str], SplitData]  # the pictures of a split
+    _drawn: dict[str, SplitData] = field(default_factory=dict)
+
+    def show(self, split: str) -> SplitData:
+        """A split with its pictures, drawn at the first call."""
+        if split not in self._drawn:
+            self._drawn[split] = replace(self.splits[split], pixels=self.draw(split).pixels)
+        return self._drawn[split]
 
     def list_questions(self, split: str) -> list[Question]:
         found: list[Question] = self.splits[split].supervision[QuestionListStage.name]
@@ -78,7 +100,7 @@ class StudyData:
 
     def find_pictures(self, split: str) -> dict[str, Picture]:
         """The images of a split by the names of their scenes."""
-        pixels = self.splits[split].pixels
+        pixels = self.show(split).pixels
         names = [scene.id for scene in self.list_scenes(split)]
         return {name: Picture(block=pixels, row=k, id=f"{self.kind}:{split}:{name}") for k, name in enumerate(names)}
 
@@ -106,12 +128,16 @@ class StudyDataLoader:
         counts = ", ".join(f"{split} {made.dataset.count(split)[1]:,}" for split in made.dataset.splits)
         self.tell(f"{name} data: {counts} questions, made in {time.monotonic() - began:.1f} s")
         data = DatasetTrainingData(made.dataset, ALL_IMAGES)
+        answers = copy.copy(self.stage)
+        answers.supervision = self.stage.supervision - {IMAGES}
         found = {}
         for split in splits:
-            with self.bar(f"{split} data") as tell, pause_garbage_collection():
-                where: dict[str, Any] = {"device": self.device, "workers": self.workers}
-                stages = (self.stage, QuestionListStage(), SceneListStage())
-                found[split] = gather_split(data, split, stages, **where, tell=tell)
+            with pause_garbage_collection():
+                found[split] = self._gather(data, split, answers, QuestionListStage(), SceneListStage())
         seconds = time.monotonic() - began
         self.tell(f"{name} data: in memory after {seconds:.1f} s")
-        return StudyData(kind, made.dataset, found, seconds)
+        return StudyData(kind, made.dataset, found, seconds, lambda split: self._gather(data, split, PictureStage()))
+
+    def _gather(self, data: DatasetTrainingData, split: str, *stages: TrainStage) -> SplitData:
+        with self.bar(f"{split} {'pictures' if len(stages) == 1 else 'data'}") as tell:
+            return gather_split(data, split, stages, device=self.device, workers=self.workers, tell=tell)

@@ -26,7 +26,7 @@ from ...store.question_part import QuestionPart
 from ...suites.held_out_study import HeldOutStudy
 from ...train.data import TRAIN, VAL, DatasetTrainingData, TrainValData
 from ...train.train import LOG, ProgressBar, TrainSpec, find_trainable, train_on
-from ...trainable import ANSWERS, SplitData, TrainStage
+from ...trainable import ANSWERS, IMAGES, SplitData, TrainStage
 from ...trained_folder import TrainedFolder
 from .study_data import ALL_IMAGES, TEST, StudyData, Tell
 from .test_sets import derive_questions
@@ -190,11 +190,11 @@ class StudyTrainer:
 
     def see(self, stage: TrainStage, source: StudyData, split: str) -> SplitData:
         """A split with what such a stage sees of its images, which stages that see alike share."""
-        if ANSWERS not in stage.supervision:
+        if IMAGES not in stage.supervision:
             return source.splits[split]
-        config = stage.fit_vocabulary(source.training_data.schema, source.splits[TRAIN])
+        config = stage.fit_vocabulary(source.training_data.schema, source.show(TRAIN))
         key = source.kind, split, content_id(dict(config.features))
         if key not in self._seen:
             self._seen = {k: v for k, v in self._seen.items() if k[0] == source.kind or k[1] == TEST}
-            self._seen[key] = stage.see(source.splits[split], config, self.device)
+            self._seen[key] = stage.see(source.show(split), config, self.device)
         return self._seen[key]

@@ -3,8 +3,8 @@
 import pytest
 
 from shiftscope.lang.program import ProgramError
-from shiftscope.lang.text import parse_program
-from shiftscope.models.neuro_symbolic.logical_forms import FORMS, read_tokens, write_tokens
+from shiftscope.lang.text import format_program, parse_program
+from shiftscope.models.neuro_symbolic.logical_forms import FORMS, express_program, read_tokens, write_tokens
 from shiftscope.schema import OPEN
 
 QUANTIFIED = 'all(find(man), exist(intersect(it(), related(find("city street"), "standing on"))))'
@@ -28,3 +28,10 @@ def test_a_quantifier_has_its_sub_program_in_brackets():
 def test_what_is_no_program_is_refused(tokens):
     with pytest.raises(ProgramError):
         read_tokens(tokens, "original", OPEN)
+
+
+def test_the_compositional_form_has_no_unique():
+    said = "query(unique(related(unique(find(car)), behind, object)), name)"
+    programs = (express_program(parse_program(said), form, OPEN) for form in ("original", "compositional"))
+    kept, lost = map(format_program, programs)
+    assert kept.count("unique") == 2 and lost.count("unique") == 1

@@ -1,6 +1,7 @@
 """T5, BART and GPT-2, new or pretrained: each learns from a handful of questions, in either logical form."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -42,7 +43,50 @@ def test_a_network_learns_to_write_programs(parser, form):
         losses.append(float(loss.detach()))
     right, of = stage.measure(module, batch)["exact"]
     assert losses[-1] < 0.3 * losses[0] and right >= 1 and of == len(PAIRS)
+    written = module.parse([text for text, _ in PAIRS])
+    assert int(right) == sum(a == module.express(b) for a, (_, b) in zip(written, PAIRS, strict=True))
+    other = parse_program("count(same(unique(filter(scene(), shape=bicycle)), material))").canonicalize()  # not of COVR
+    assert module.express(other) == other
     assert find_stage(config.to_json()).parser == parser
+
+
+@pytest.mark.parametrize("parser", ["t5", "bart", "gpt2"])
+def test_what_fills_a_batch_up_or_comes_later_is_not_looked_at(parser):
+    """Our masks are transformers' own, which a captured step could not have made."""
+    from shiftscope.models.neuro_symbolic.network import IGNORED, PAD, UNKNOWN
+
+    stage = SequenceStage(parser, "compositional", SIZES)
+    questions = [Question(str(k), text, ("s",), program, None) for k, (text, program) in enumerate(PAIRS)]
+    data = SplitData(None, (), {PARSER: stage.collect([TRAFFIC], questions)})
+    config = stage.fit_vocabulary(SCHEMA, data)
+    torch.manual_seed(0)
+    module = stage.build(config, {}).eval()
+    examples = stage.make_examples(data, config, "cpu")
+    together = examples.batch(torch.arange(len(PAIRS)))
+    wide = stage.logits(module, together)
+    if parser == "gpt2":
+        found = module.network(input_ids=together.words, attention_mask=(together.words != PAD).long())
+        theirs = found.logits[:, :-1]
+    else:
+        found = module.network(
+            input_ids=together.words, attention_mask=(together.words != PAD).long(), labels=together.targets
+        )
+        theirs = found.logits
+    learned = (together.targets if parser != "gpt2" else together.targets[:, 1:]) != IGNORED
+    assert torch.allclose(wide[learned], theirs[learned], atol=1e-5)
+    for k in range(len(PAIRS)):
+        alone = stage.logits(module, examples.batch(torch.tensor([k])))[0]
+        some = learned[k, : len(alone)]
+        assert torch.allclose(alone[some], wide[k, : len(alone)][some], atol=1e-5)
+    later = replace(together, targets=together.targets.clone(), words=together.words.clone())
+    table = later.words if parser == "gpt2" else later.targets
+    place = int(learned[0].nonzero()[2])
+    at = place + (parser == "gpt2")
+    table[0, at:] = UNKNOWN
+    assert torch.allclose(
+        stage.logits(module, later)[0, : place + (parser != "gpt2")], wide[0, : place + (parser != "gpt2")], atol=1e-5
+    )
+    assert not torch.allclose(stage.logits(module, later)[0, place + 1], wide[0, place + 1], atol=1e-5)
 
 
 TINY = {

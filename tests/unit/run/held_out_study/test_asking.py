@@ -4,9 +4,13 @@ import time
 
 import pytest
 
+from shiftscope.lang.text import format_program, parse_program
+from shiftscope.metrics.held_out_matrix import EXACT
 from shiftscope.model import Prompt, Response
 from shiftscope.question import Question
-from shiftscope.run.held_out_study.asking import KeptResponses
+from shiftscope.run.held_out_study.asking import KeptResponses, ask_model
+from shiftscope.scene import Scene
+from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.train.loop import TrainingPaused
 
 
@@ -44,3 +48,45 @@ def test_answers_to_other_questions_are_not_taken(tmp_path):
     kept = KeptResponses(tmp_path / "kept.json")
     kept.predict(Echo(), "echo", make_prompts("a", "b"))
     assert [r.answer for r in kept.predict(Echo(), "echo", make_prompts("a", "c"))] == ["a", "c"]
+
+
+class Source:
+    """A split with one scene, whose pictures nobody may draw."""
+
+    def list_scenes(self, split):
+        return [Scene(schema=SCHEMA, objects=(), id="a")]
+
+    def find_pictures(self, split):
+        raise AssertionError("drawn for a model that reads no image")
+
+
+class Parser:
+    """Writes what its logical form has for the one program: without `unique`, as COVR's compositional form."""
+
+    reads = frozenset(("text", "scenes"))
+    form = parse_program("query(filter(scene(), shape=jet), color)")
+
+    def express(self, program):
+        return self.form if program == TRUE else program
+
+    def predict(self, batch):
+        return [Response(answer="red", program=format_program(self.form)) for _ in batch]
+
+
+TRUE = parse_program("query(unique(filter(scene(), shape=jet)), color)").canonicalize()
+
+
+def test_programs_are_compared_as_the_parsers_logical_form_says_them(tmp_path):
+    other = parse_program("query(unique(filter(scene(), shape=truck)), color)").canonicalize()
+    questions = [Question(f"q{k}", "?", ("a",), program, "red") for k, program in enumerate((TRUE, other))]
+    found = ask_model(Parser(), "neuro_symbolic", questions, Source(), "test", folder=tmp_path, programs=True)
+    assert found.flags[EXACT].tolist() == [True, False]
+    plain = Parser()
+    plain.express = lambda program: program
+    found = ask_model(plain, "neuro_symbolic", questions, Source(), "test", folder=tmp_path / "plain", programs=True)
+    assert found.flags[EXACT].tolist() == [False, False]
+
+
+def test_a_model_that_reads_nothing_is_shown_nothing(tmp_path):
+    questions = [Question("q0", "?", ("a",), TRUE, "red")]
+    assert ask_model(Echo(), "majority", questions, Source(), "test", folder=tmp_path).said == {"": ("?",)}

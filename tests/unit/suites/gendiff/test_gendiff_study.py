@@ -24,6 +24,7 @@ from shiftscope.metrics.held_out_matrix import (
 )
 from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
 from shiftscope.run.generalization import contrast, segment_combine
+from shiftscope.run.held_out_study.held_out_study import HeldOutStudySpec
 from shiftscope.shift.held_out import DRAW_RULES
 from shiftscope.suites.gendiff.findings import ALTERED, KEPT, check_findings
 from shiftscope.suites.gendiff.reported import CONTRAST_ROWS, REPORTED, SHOT_ROWS
@@ -218,3 +219,11 @@ def test_a_model_that_learned_nothing_is_not_called_robust(at_home, verdict):
         entries.append(make_entry(HeldOutTraining(model), SEGMENTS, **{ORIGINAL: at_home, VARIANT: at_home}))
     second = list(check_findings(make_matrix(*entries)))[1]
     assert second.says.startswith("Neuro-symbolic models are robust on segment") and second.verdict == verdict
+
+
+def test_a_setting_that_no_model_knows_is_refused(tmp_path):
+    """It would change nothing, and nobody would be told."""
+    known = (("width", "64"), ("backbone", "scratch"))
+    HeldOutStudySpec("gendiff", tmp_path, tmp_path / "cells.jsonl", settings=known)
+    with pytest.raises(UserError, match="no setting 'widht'; did you mean 'width'"):
+        HeldOutStudySpec("gendiff", tmp_path, tmp_path / "cells.jsonl", settings=(*known, ("widht", "64")))
