@@ -1,4 +1,8 @@
-"""A trained model as a folder: model.json, which says all about it, and each part's weights, float16 in safetensors."""
+"""A trained model as a folder: model.json, which says all about it, and each part's weights in safetensors.
+
+Weights are float16 as a training leaves them. Large matrices may be int8 instead, with the step of each output row
+beside them (`narrow_weights`): what ships for CLEVR is, and reading gives floats either way.
+"""
 
 import json
 import re
@@ -19,6 +23,8 @@ TRAINING_FIELD = "training"  # of a run's spec: what `describe_training` says; t
 TRAINING_FOLDER = "training"  # inside it: the state of a training that is not finished
 NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 LONGEST_ERROR = 200  # characters of what torch complains of
+NARROW, STEP = ":int8", ":step"  # after a matrix's name: its rows as int8, and what each row is a multiple of
+LEAST_NARROWED = 4096  # entries: smaller tensors are few bytes
 
 NUMBER = (int, float)
 ENTRY: dict[str, type | tuple[type, ...]] = {  # what model.json says of each part
@@ -216,7 +222,7 @@ class TrainedFolder:
         from safetensors.torch import load
 
         try:
-            return dict(load(self.read_bytes(part)))
+            return _widen(load(self.read_bytes(part)))
         except UserError:
             raise
         except Exception as error:
@@ -262,6 +268,41 @@ def pack_weights(module: Any) -> bytes:
     narrow = {name: (t.half() if t.is_floating_point() else t).cpu().contiguous() for name, t in state.items()}
     data: bytes = save(narrow)
     return data
+
+
+def narrow_weights(data: bytes) -> bytes:
+    """A file of weights with its large matrices in int8: each entry is off by half a step at most.
+
+    A step is a 127th of the largest entry of its output row.
+    """
+    from safetensors.torch import load, save
+
+    held: dict[str, Any] = load(data)
+    for name in list(held):
+        tensor = held[name]
+        if tensor.is_floating_point() and tensor.ndim > 1 and tensor.numel() >= LEAST_NARROWED:
+            rows = held.pop(name).float()
+            step = rows.flatten(1).abs().amax(1) / 127
+            step[step == 0] = 1.0
+            held[name + NARROW] = (rows / _align(step, rows)).round().char()
+            held[name + STEP] = step  # float32, so that rows of tiny entries keep their precision
+    made: bytes = save(held)
+    return made
+
+
+def _widen(held: dict[str, Any]) -> dict[str, Any]:
+    """The tensors by their own names, as floats where they were narrowed; a matrix without its steps raises."""
+    for name in [n.removesuffix(NARROW) for n in held if n.endswith(NARROW)]:
+        rows, step = held.pop(name + NARROW), held.pop(name + STEP)
+        if step.shape != rows.shape[:1]:
+            raise ValueError(f"{name} has {len(rows)} rows and steps of {tuple(step.shape)}")
+        held[name] = rows.float() * _align(step, rows)
+    return held
+
+
+def _align(step: Any, rows: Any) -> Any:
+    """One number per row, in the shape that multiplies all of the row."""
+    return step.reshape(-1, *[1] * (rows.ndim - 1))
 
 
 def round_weights(module: Any) -> None:

@@ -330,7 +330,7 @@ def list_differences(matrix: TransferMatrix) -> list[tuple[str, str, str]]:
         if before and after and before.value is not None and after.value is not None:
             measured[model] = after.value - before.value
     little = all(loss > -LITTLE for loss in measured.values())
-    hardly = ": this shift hardly hurts a model trained on the default here" if little else ""
+    hardly = ": this shift hardly hurts a model trained on the default here (docs/decisions/052)" if little else ""
     width, height = matrix.scale.size
     figures = {
         "width": width,
