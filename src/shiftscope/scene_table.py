@@ -134,7 +134,8 @@ def pack_scenes(scenes: Iterable[Scene]) -> SceneTable:
 
     found = [[scene.relation(name) for name in relations] for scene in listed]
     rows = [
-        zip(*[own or (0,) * len(s.objects) for own in each], strict=True) for s, each in zip(listed, found, strict=True)
+        zip(*[(0,) * len(s.objects) if own is None else own for own in each], strict=True)
+        for s, each in zip(listed, found, strict=True)
     ]
     counts = [len(o.parts) for o in objects]
     before = np.cumsum([0, *counts])[:-1] - np.repeat(part_start[:-1], np.diff(start))  # of its scene's parts

@@ -126,7 +126,8 @@ def _check_in_domain(matrix: TransferMatrix) -> Iterator[Finding]:
     yield _compare_models(
         matrix,
         "In domain: P-NSVQA outperforms all other models of the paper.",
-        f"{rule} p_nsvqa above {_join((*NON_MODULAR, *MODULAR[:-1]))}",
+        f"{rule} p_nsvqa, from box centres as in the paper, above {_join((*NON_MODULAR, *MODULAR[:-1]))}; nscl "
+        "learns relations from features that know ground positions",
         ("p_nsvqa",),
         (*NON_MODULAR, *MODULAR[:-1]),
     )
