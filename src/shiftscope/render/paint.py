@@ -79,7 +79,7 @@ def gather_samples(
     facets: Floats,  # [triangle, normal(3) group edge bend fine]
     pixel: Ints, triangle: Ints, weight: Floats,  # [point] each
     places: Floats,  # [xy depth, point]
-    bare: Floats,  # [rows, width], how much of each pixel is ground
+    bare: Floats,  # [rows, width], how much of each pixel is ground; written only where there are points
     start: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Fill the lists from the row `start` of the buffer on, whose pixels count from 0, as far as they hold whole rows;
@@ -87,50 +87,55 @@ def gather_samples(
     height, width = bare.shape
     count = len(samples)
     share, zero, one = np.float32(1.0 / count), np.float32(0.0), np.float32(1.0)
+    second, third, last = np.uintp(count // 4), np.uintp(count // 2), np.uintp(count - 1)  # there may be one or four
     n = 0
     for y in range(start, height):
         if n + count * width > len(pixel):
             return n, y
         cells = buffer[y]
         for x in range(width):
-            at = x * count  # there may be one sample or four
-            if (cells[at] | cells[at + count // 4] | cells[at + count // 2] | cells[at + count - 1]) == 0:
-                bare[y, x] = one
+            at = np.uintp(x * count)  # unsigned: the compiler need not check for a sign
+            a, b, c, d = cells[at], cells[at + second], cells[at + third], cells[at + last]
+            if a | b | c | d == 0:
                 continue
-            first = np.uint32(cells[at])  # its triangle; unsigned: the compiler need not check for a sign
-            empty = 0
-            mixed = cells[at] == 0 or facets[first, 5] != zero
+            first = np.uint32(a)  # its triangle
+            alike = (a != 0) & (b != 0) & (c != 0) & (d != 0) and facets[first, 5] == zero
+            if alike and np.uint32(a ^ b | a ^ c | a ^ d) != 0:
+                for cell in (b, c, d):
+                    alike = alike and (np.uint32(cell) == first or _is_alike(facets, np.uint32(cell), first))
+            if alike:  # most are: a way of its own takes a third off
+                bare[y, x] = zero
+                pixel[n], triangle[n], weight[n] = y * width + x, first, one
+                places[0, n] = np.float32(x) + np.float32(samples[0, 0]) * np.float32(1 / 256)
+                places[1, n] = np.float32(top + y) + np.float32(samples[0, 1]) * np.float32(1 / 256)
+                places[2, n] = np.float32(NEARNESS) / np.float32(a >> 32)
+                n += 1
+                for k in range(count):
+                    cells[at + np.uintp(k)] = 0
+                continue
+            begin, empty = n, 0
             for k in range(count):
-                cell = cells[at + k]
+                cell = cells[at + np.uintp(k)]
+                cells[at + np.uintp(k)] = 0
                 if cell == 0:
                     empty += 1
-                    mixed = True
-                elif not mixed and np.uint32(cell) != first:
-                    mixed = not _is_alike(facets, np.uint32(cell), first)
-            bare[y, x] = np.float32(empty) * share
-            begin = n
-            for k in range(count if mixed else 1):
-                cell = cells[at + k]
-                if cell == 0:
                     continue
                 t = np.uint32(cell)
                 joined = False
-                if mixed and facets[t, 6] != zero and facets[t, 5] == zero:
+                if facets[t, 6] != zero and facets[t, 5] == zero:
                     for j in range(begin, n):
-                        if not joined and (triangle[j] == t or _is_alike(facets, t, np.uint32(triangle[j]))):
+                        other = np.uint32(triangle[np.uintp(j)])
+                        if not joined and (other == t or _is_alike(facets, t, other)):
                             weight[j] += share
                             joined = True
                 if joined:
                     continue
-                pixel[n] = y * width + x
-                triangle[n] = t
-                weight[n] = share if mixed else one
+                pixel[n], triangle[n], weight[n] = y * width + x, t, share
                 places[0, n] = np.float32(x) + np.float32(samples[k, 0]) * np.float32(1 / 256)
                 places[1, n] = np.float32(top + y) + np.float32(samples[k, 1]) * np.float32(1 / 256)
                 places[2, n] = np.float32(NEARNESS) / np.float32(cell >> 32)
                 n += 1
-            for k in range(count):
-                cells[at + k] = 0
+            bare[y, x] = np.float32(empty) * share
     return n, height
 
 
@@ -347,7 +352,7 @@ def _paint_surfaces(
         n, row = gather_samples(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, bare, first)
         if n:
             tint, dull, light, gloss = _shade_samples(setting, n, canvas)
-            _blend_samples(n, pixel, weight, tint, dull, light, gloss, bare, first, row, image, start)
+            _blend_samples(n, pixel, weight, tint, dull, light, gloss, bare, image, start)
 
 
 def _shade_samples(setting: RenderSetup, n: int, canvas: Canvas) -> tuple[Floats, Floats, Floats, Floats]:
@@ -378,16 +383,21 @@ def _shade_samples(setting: RenderSetup, n: int, canvas: Canvas) -> tuple[Floats
 @fast
 def _blend_samples(
     count: int, pixel: Ints, weight: Floats, tint: Floats, dull: Floats, light: Floats, gloss: Floats,
-    bare: Floats, first: int, last: int,  # the rows that the points are in
+    bare: Floats,
     image: Floats, start: int,  # as above
 ) -> None:  # fmt: skip
     """Weigh the ground by the share of a pixel it fills, and add the points by theirs."""
     one = np.float32(1.0)
-    width = bare.shape[1]
+    share = bare.reshape(-1)
     for k in range(3):
-        share, flat = bare.reshape(-1), image[k].reshape(-1)[start:]
-        for i in range(first * width, last * width):
-            flat[i] *= share[i]
+        flat, shown = image[k].reshape(-1)[start:], light[k]
         for i in range(count):
-            body = light[k, i] * tint[k, i] * (one + (one - dull[i]) * (np.float32(METAL_BODY) - one))
-            flat[pixel[i]] += weight[i] * min(body + gloss[k, i], one)
+            body = shown[i] * tint[k, i] * (one + (one - dull[i]) * (np.float32(METAL_BODY) - one))
+            shown[i] = min(body + gloss[k, i], one)
+        before = np.uint32(0xFFFFFFFF)
+        for i in range(count):  # the points of a pixel follow each other
+            at = np.uint32(pixel[i])
+            if at != before:
+                flat[at] *= share[at]
+            before = at
+            flat[at] += weight[i] * shown[i]

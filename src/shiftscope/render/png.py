@@ -36,11 +36,12 @@ def encode_png(image: npt.NDArray[np.uint8]) -> bytes:
     channels = 1 if image.ndim == 2 else image.shape[2]
     lines = np.ascontiguousarray(image).reshape(height, -1)
     rows = np.empty((height, 1 + width * channels), np.uint8)
-    rows[:, 0] = 0
-    rows[:, 1:] = lines
     if channels == 3:
-        rows[1:, 0] = _UP
-        rows[1:, 1:] -= lines[:-1]
+        rows[0, 0], rows[1:, 0] = 0, _UP
+        rows[0, 1:] = lines[0]
+        np.subtract(lines[1:], lines[:-1], out=rows[1:, 1:])
+    else:
+        rows[:, 0], rows[:, 1:] = 0, lines
     header = struct.pack(">IIBBBBB", width, height, 8, _KINDS[channels], 0, 0, 0)
     pixels = load_deflate()[1](rows.data)
     return _SIGNATURE + _build_chunk(b"IHDR", header) + _build_chunk(b"IDAT", pixels) + _build_chunk(b"IEND", b"")

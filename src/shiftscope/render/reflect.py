@@ -92,26 +92,31 @@ def _aim_rays(
     for k in range(count):
         which[many] = k
         many += 1 if dull[k] == zero else 0
+    # The normal goes where the ray will be, the body's middle where what it sees, its radius where its distance.
     for n in range(many):
         i = np.uint32(which[n])
-        px, py, pz = points[0, i], points[1, i], points[2, i]
         own = np.uint32(body[i])
-        lean = bulge / np.sqrt(stand_ins[own, 12])
-        nx = points[3, i] + lean * (px - stand_ins[own, 1])
-        ny = points[4, i] + lean * (py - stand_ins[own, 2])
-        nz = points[5, i] + lean * (pz - stand_ins[own, 3])
+        for k in range(3):
+            rays[k, n], rays[RX + k, n], rays[SEEN + k, n] = points[k, i], points[3 + k, i], stand_ins[own, 1 + k]
+        rays[NEAREST, n] = stand_ins[own, 12]
+        rays[SMEAR, n] = np.float32(BLUR) if weight[i] == one else np.float32(EDGE_BLUR)
+    eye_x, eye_y, eye_z = c[0], c[1], c[2]
+    for n in range(many):  # no look-ups: several at a time
+        px, py, pz = rays[0, n], rays[1, n], rays[2, n]
+        lean = bulge / np.sqrt(rays[NEAREST, n])
+        nx = rays[RX, n] + lean * (px - rays[SEEN, n])
+        ny = rays[RX + 1, n] + lean * (py - rays[SEEN + 1, n])
+        nz = rays[RX + 2, n] + lean * (pz - rays[SEEN + 2, n])
         inverse = one / np.sqrt(nx * nx + ny * ny + nz * nz)
         nx, ny, nz = nx * inverse, ny * inverse, nz * inverse
-        ex, ey, ez = px - c[0], py - c[1], pz - c[2]
+        ex, ey, ez = px - eye_x, py - eye_y, pz - eye_z
         inverse = one / np.sqrt(ex * ex + ey * ey + ez * ez)
         ex, ey, ez = ex * inverse, ey * inverse, ez * inverse
         cosine = ex * nx + ey * ny + ez * nz
-        rays[0, n], rays[1, n], rays[2, n] = px, py, pz
         rays[RX, n] = ex - two * cosine * nx
         rays[RX + 1, n] = ey - two * cosine * ny
         rays[RX + 2, n] = ez - two * cosine * nz
         rays[NEAREST, n] = np.float32(MISS)
-        rays[SMEAR, n] = np.float32(BLUR) if weight[i] == one else np.float32(EDGE_BLUR)
         flat = one + min(cosine, zero)  # 1 where the ray grazes
         rays[GRAZE, n] = np.float32(GRAZING) * flat * flat * flat * flat
     return many

@@ -183,9 +183,23 @@ def _encode_parquet(path: str, table: Any, group: int, contents: dict[str, Any])
 
     sink = pa.BufferOutputStream()
     words = [f.name for f in table.schema if not pa.types.is_nested(f.type)]
-    pq.write_table(table, sink, row_group_size=group, compression="zstd", use_dictionary=words)
+    # Pictures are compressed already: zstd would look at them for nothing.
+    packed = {leaf: "none" if leaf == PNG_COLUMN else "zstd" for f in table.schema for leaf in _list_leaves(f)}
+    pq.write_table(table, sink, row_group_size=group, compression=packed, use_dictionary=words)
     data = contents[path] = sink.getvalue()
     return ShardFile(path, table.num_rows, data.size, digest_of(data))
+
+
+def _list_leaves(field: Any, path: str = "") -> list[str]:
+    """The columns that a Parquet file keeps of an Arrow one, by their paths."""
+    import pyarrow as pa
+
+    path += field.name
+    if pa.types.is_list(field.type):
+        return _list_leaves(field.type.value_field.with_name("element"), f"{path}.list.")
+    if pa.types.is_struct(field.type):
+        return [leaf for inner in field.type for leaf in _list_leaves(inner, f"{path}.")]
+    return [path]
 
 
 def read_images(path: Path) -> Iterator[StoredImage]:
