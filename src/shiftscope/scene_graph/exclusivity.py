@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..english.inflection import article, list_singulars
 from ..english.word_lists import word_groups, word_set, word_table
@@ -21,7 +21,7 @@ from ..schema import Schema
 from ..trust_remote_code import load_options, refuse_untrusted, weight_load_options
 from .noun_table import UNKNOWN, KnownNoun, NounTable, Verdicts
 from .pack import get_noun_attribute
-from .relation_exclusivity import RelationSource, are_apart, find_acts, index_groups
+from .relation_exclusivity import RelationSource, WordGroups, are_apart, find_acts, index_groups
 from .subgraph import NODE_KINDS, NodeKind
 from .wordnet import WordNet, load_wordnet
 
@@ -84,9 +84,12 @@ class MutualExclusivity:
         for source in self.sources:
             if not open_:
                 break
-            judged = zip(open_, source.score_exclusivity(kind, first, open_, target), strict=True)
-            decided |= {word: verdict for word, verdict in judged if verdict is not None}
-            open_ = [word for word in open_ if word not in decided]
+            asked, open_ = open_, []
+            for word, verdict in zip(asked, source.score_exclusivity(kind, first, asked, target), strict=True):
+                if verdict is None:
+                    open_.append(word)
+                else:
+                    decided[word] = verdict
         return decided
 
 
@@ -139,6 +142,7 @@ class OpenSchemaSource:
         self._inside |= {kind: frozenset({kind, *members}) for kind, members in kinds.items()}
         self._people = frozenset().union(*(self._inside.get(word, ()) for word in _PEOPLE))
         self.describe_noun = cache(self._describe_noun)
+        self._describe_word = cache(self._list_what_is_known)
         self._families: dict[str, set[int]] = {}
         for family, attribute in enumerate(schema.attributes):
             if attribute.name != "name":
@@ -197,23 +201,37 @@ class OpenSchemaSource:
         return KnownNoun(head, head == name, inside, _find_lines(head), sides, endings)
 
     def _score_words(self, first: str, seconds: Sequence[str]) -> list[float | None]:
-        near, apart, hues, acts = _NEAR.get(first, ()), _GROUPS.get(first), find_hues(first), find_acts(first)
-        families, tail, spaced = self._families.get(first), f" {first}", " " in first
+        near, spaced = _NEAR.get(first, ()), " " in first
+        tail, hues, groups, acts, families = self._describe_word(first)
         single = families & self._single if families else set()
         verdicts: list[float | None] = []
         for second in seconds:
+            its_tail, its_hues, its_groups, its_acts, its_families = self._describe_word(second)
             # Light green is green.
-            if second in near or second.endswith(tail) or (spaced and first.endswith(f" {second}")):
+            if second in near or second.endswith(tail) or (spaced and first.endswith(its_tail)):
                 verdicts.append(0.0)
-            elif hues and (other_hues := find_hues(second)):
-                verdicts.append(float(hues.isdisjoint(other_hues) or _are_opposite_shades(first, second)))
-            elif (apart and are_apart(apart, _GROUPS.get(second))) or (acts and are_apart(acts, find_acts(second))):
+            elif hues and its_hues:
+                verdicts.append(float(hues.isdisjoint(its_hues) or _are_opposite_shades(first, second)))
+            elif (groups and are_apart(groups, its_groups)) or (acts and are_apart(acts, its_acts)):
                 verdicts.append(1.0)
-            elif families is None or (other := self._families.get(second)) is None:
+            elif families is None or its_families is None:
                 verdicts.append(None)
             else:
-                verdicts.append(float(not single.isdisjoint(other)))
+                verdicts.append(float(not single.isdisjoint(its_families)))
         return verdicts
+
+    def _list_what_is_known(self, word: str) -> "KnownWord":
+        return KnownWord(f" {word}", find_hues(word), _GROUPS.get(word), find_acts(word), self._families.get(word))
+
+
+class KnownWord(NamedTuple):
+    """What is known of an attribute."""
+
+    tail: str  # of longer attributes that say the same
+    hues: frozenset[str]
+    groups: WordGroups | None
+    acts: WordGroups | None
+    families: set[int] | None  # the schema's attributes that have this value
 
 
 def _iter_endings(name: str) -> Iterator[str]:

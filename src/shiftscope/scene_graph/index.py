@@ -34,6 +34,7 @@ _ARRAYS = (
 )
 _WORDS = ("ids", "names", "attributes", "relations", "modifiers")
 Keys = NDArray[np.int64]
+GraphWords = NDArray[np.uint16] | NDArray[np.uint32]  # codes, and numbers of objects; never below 0
 
 
 class GraphIndex:
@@ -163,20 +164,15 @@ class PatternTree(NamedTuple):
 
 
 class GraphColumns(NamedTuple):
-    """Packed graphs and their index."""
+    """Packed graphs and their index, as the search reads them: names first, since most graphs are refused by them."""
 
-    object_starts: Starts
-    object_names: Codes
-    attribute_starts: Starts
-    object_attributes: Codes
-    triple_starts: Starts
-    triple_relations: Codes
-    triple_modifiers: Codes
-    triple_objects: Codes
+    object_starts: Starts  # [graph + 1]
+    object_names: GraphWords
+    fact_starts: Starts  # [graph + 1]
+    facts: GraphWords  # what else a graph says, as `_build_facts` lays it out
+    widest: int  # the most objects of a graph
     narrower_starts: Starts  # [name + 1]
     narrower: Codes  # the names whose things answer to this one
-    record_starts: Starts  # [graph + 1]
-    records: Codes | NDArray[np.int16]
     keys: Starts  # [atom]
     starts: Starts
     postings: Codes
@@ -190,42 +186,56 @@ class SubgraphPattern(NamedTuple):
 
 def build_columns(index: GraphIndex) -> GraphColumns:
     graphs = index.graphs
-    narrower_starts = np.cumsum([0, *map(len, graphs.narrower)], dtype=np.int64)
-    narrower = np.concatenate([*graphs.narrower, np.empty(0, np.int32)])
-    packed = [getattr(graphs, name) for name in GraphColumns._fields[:8]]
-    own = narrower_starts, narrower, *_build_records(graphs), index.keys, index.starts, index.postings
-    return GraphColumns._make((*packed, *own))
+    widest = int(np.diff(graphs.object_starts).max(initial=0))
+    words = (graphs.names, graphs.attributes, graphs.relations, graphs.modifiers)
+    largest = max(widest, *map(len, words), int(np.diff(graphs.triple_starts[graphs.object_starts]).max(initial=0)))
+    largest = max(largest, int(np.diff(graphs.attribute_starts[graphs.object_starts]).max(initial=0)))
+    word = np.uint16 if largest <= np.iinfo(np.uint16).max else np.uint32  # half of it, half the time
+    return GraphColumns(
+        graphs.object_starts,
+        graphs.object_names.astype(word),
+        *_build_facts(graphs, word),
+        widest,
+        np.cumsum([0, *map(len, graphs.narrower)], dtype=np.int64),
+        np.concatenate([*graphs.narrower, np.empty(0, np.int32)]),
+        index.keys,
+        index.starts,
+        index.postings,
+    )
 
 
-def _build_records(graphs: PackedGraphs) -> tuple[Starts, Codes | NDArray[np.int16]]:
-    """Each graph in one place of memory, which is what a first look at it costs.
+def _build_facts(graphs: PackedGraphs, word: type[np.uint16 | np.uint32]) -> tuple[Starts, GraphWords]:
+    """What each graph says of its objects, in one place of memory, which is what a look at it costs.
 
-    How many objects there are; their names; then facts, each of three: subject, relation, object, or subject,
-    attribute, −1. Objects go by their numbers in the graph, and what modifies a relation is left out.
+    How many attributes and how many relations there are; then (object, attribute), (subject, relation, object) and
+    (subject, relation, modifier, object), each by subject. Objects go by their numbers in the graph.
     """
-    plain, owners = graphs.triple_modifiers < 0, graphs.attribute_owners
-    subjects, targets = graphs.triple_subjects[plain], graphs.triple_objects[plain]
-    described = graphs.attribute_starts[graphs.object_starts]  # [graph + 1] attributes before it
-    related = np.concatenate(([0], np.cumsum(plain)))[graphs.triple_starts[graphs.object_starts]]
-    base, number = graphs.object_starts, np.arange(len(graphs) + 1)
-    starts = number + base + 3 * (described + related)
-    most = max(len(graphs.names), len(graphs.attributes), len(graphs.relations), int(np.diff(base).max(initial=0)))
-    records = np.empty(
-        starts[-1], np.int16 if most <= np.iinfo(np.int16).max else np.int32
-    )  # half of it, half the time
-    records[starts[:-1]] = np.diff(base)
-    at = graphs.graph_of
-    records[np.arange(len(at)) + at + 1 + 3 * (described + related)[at]] = graphs.object_names
-    none = np.full(len(owners), -1, np.int32)
-    for things, before, codes, others in (
-        (owners, related[:-1], graphs.object_attributes, none),
-        (subjects, described[1:], graphs.triple_relations[plain], targets - base[graphs.graph_of[subjects]]),
-    ):
-        at = graphs.graph_of[things]
-        place = 3 * (np.arange(len(things)) + before[at]) + at + 1 + base[at + 1]
-        for k, column in enumerate((things - base[at], codes, others)):
-            records[place + k] = column
-    return starts, records
+    plain = graphs.triple_modifiers < 0
+    subjects, targets = graphs.triple_subjects, graphs.triple_objects
+    home = graphs.graph_of[subjects]
+    first = graphs.object_starts[home]
+    owner_home = graphs.graph_of[graphs.attribute_owners]
+    pairs = graphs.attribute_owners - graphs.object_starts[owner_home], graphs.object_attributes
+    triples = subjects - first, graphs.triple_relations, targets - first
+    modified = subjects - first, graphs.triple_relations, graphs.triple_modifiers, targets - first
+    parts = (
+        (owner_home, pairs),
+        (home[plain], tuple(column[plain] for column in triples)),
+        (home[~plain], tuple(column[~plain] for column in modified)),
+    )
+    counts = [np.bincount(at, minlength=len(graphs)) for at, _ in parts]  # [graph] of each part
+    sizes = 2 + sum(len(columns) * count for (_, columns), count in zip(parts, counts, strict=True))
+    starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    facts = np.empty(starts[-1], word)
+    facts[starts[:-1]], facts[starts[:-1] + 1] = counts[0], counts[1]
+    begin = starts[:-1] + 2  # [graph] of the part
+    for (at, columns), count in zip(parts, counts, strict=True):
+        before = np.cumsum(count) - count
+        place = begin[at] + len(columns) * (np.arange(len(at)) - before[at])
+        for k, column in enumerate(columns):
+            facts[place + k] = column
+        begin = begin + len(columns) * count
+    return starts, facts
 
 
 def compile_pattern(subgraph: Subgraph, graphs: PackedGraphs) -> SubgraphPattern:

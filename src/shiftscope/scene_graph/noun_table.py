@@ -1,7 +1,7 @@
 """Noun table: what one noun says of all the nouns of a vocabulary at once, as `OpenSchemaSource` says it of each.
 
 The first look-ups of related images spend most of their time on such verdicts, which are the same few sets compared
-over and over: here they are bits.
+over and over: here they are bits, and a kernel compares them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..kernels import exact, exact_inline
 
 
 class KnownNoun(NamedTuple):
@@ -23,6 +25,10 @@ class KnownNoun(NamedTuple):
 
 
 UNKNOWN = -1
+OWN, VAGUE, WHOLE, INNER = 1, 2, 4, 8  # what a name is: its own head, vague, all of a kind, known to the schema
+FIRST_SIDES = 0x5555555555555555  # the bits of side 0
+ZERO, ONE = np.uint64(0), np.uint64(1)
+Bits = NDArray[np.uint64]  # [word, set]
 Verdicts = NDArray[np.int8]  # 1: they exclude each other, 0: they do not, or UNKNOWN
 
 
@@ -46,13 +52,16 @@ class NounTable:
         self._sides = _pack_sets([noun.sides for noun in self._known], [(n, s) for n in range(-1, 29) for s in (0, 1)])
         heads: dict[str, int] = {}
         self._heads = np.array([heads.setdefault(noun.head, len(heads)) for noun in self._known], np.int32)
-        self._own, self._vague, self._whole, self._inner = np.array(
+        self._marks = np.array(
             [
-                (noun.own, name in vague, noun.head in whole_kinds, bool(noun.inside))
+                noun.own * OWN
+                + (name in vague) * VAGUE
+                + (noun.head in whole_kinds) * WHOLE
+                + bool(noun.inside) * INNER
                 for name, noun in zip(names, self._known, strict=True)
             ],
-            bool,
-        ).T.reshape(4, -1)
+            np.uint8,
+        )
         self._by_ending, self._by_tail = (dict[str, list[int]]() for _ in range(2))
         for k, (name, noun) in enumerate(zip(names, self._known, strict=True)):
             for ending in noun.endings:
@@ -66,38 +75,47 @@ class NounTable:
             return np.full(len(self._known), UNKNOWN, np.int8)
         k = self._places[name]
         noun = self._known[k]
-        found = np.ones(len(self._known), np.int8)
-        if noun.sides:  # of persons: a man may be a player, but no woman
-            sides, own = self._sides[0], int(self._sides[0, k])
-            opposite = np.uint64((own & _FIRST_SIDES) << 1 | own >> 1 & _FIRST_SIDES)
-            found[(sides != 0) & (sides & opposite == 0)] = 0
-        found[self._whole | self._whole[k]] = self._unknown
-        found[_overlap(self._inside, k)] = 0
-        found[~self._inner | ((self._heads == self._heads[k]) & ~(self._own & self._own[k]))] = self._unknown
-        if not self._inner[k]:
-            found[:] = self._unknown
-        found[self._vague | _overlap(self._lines, k)] = 0
+        found = np.empty(len(self._known), np.int8)
+        _compare_nouns(k, self._inside, self._lines, self._sides[0], self._heads, self._marks, self._unknown, found)
         for keys, table in ((noun.endings, self._by_tail), (_list_tails(name), self._by_ending)):
             for key in keys:
                 found[table.get(key, [])] = 0
-        if self._vague[k]:
-            found[:] = 0
         found[k] = 0
         return found
 
 
-_FIRST_SIDES = 0x5555555555555555  # the bits of side 0
+@exact
+def _compare_nouns(
+    k: int, inside: Bits, lines: Bits, sides: Any, heads: Any, marks: Any, unknown: int, found: Verdicts
+) -> None:
+    """The verdict on each noun beside noun k, as far as its words do not tell; the first rule that applies decides."""
+    own, first = marks[k], np.uint64(FIRST_SIDES)
+    inside_words, line_words = np.flatnonzero(inside[:, k]), np.flatnonzero(lines[:, k])
+    opposite = (sides[k] & first) << ONE | sides[k] >> ONE & first
+    for other in range(len(found)):
+        mark = marks[other]
+        if (own | mark) & VAGUE or _share_item(lines, line_words, k, other):
+            found[other] = 0
+        elif not own & mark & INNER or (heads[k] == heads[other] and not own & mark & OWN):
+            found[other] = unknown
+        elif _share_item(inside, inside_words, k, other):
+            found[other] = 0
+        elif (own | mark) & WHOLE:
+            found[other] = unknown
+        else:  # of persons: a man may be a player, but no woman
+            found[other] = not (sides[k] and sides[other]) or (sides[other] & opposite) != ZERO
 
 
-def _overlap(bits: NDArray[np.uint64], k: int) -> NDArray[np.bool_]:
-    """[set] whether it shares an item with set k."""
-    shared = np.zeros(bits.shape[1], bool)
-    for word in np.flatnonzero(bits[:, k]):
-        shared |= bits[word] & bits[word, k] != 0
-    return shared
+@exact_inline
+def _share_item(bits: Bits, words: Any, one: int, other: int) -> bool:
+    """Whether two sets do; `words` are those of the first that have any."""
+    shared = ZERO
+    for word in words:
+        shared |= bits[word, one] & bits[word, other]
+    return shared != ZERO
 
 
-def _pack_sets(sets: Sequence[frozenset[Any]], items: Iterable[Any] = ()) -> NDArray[np.uint64]:
+def _pack_sets(sets: Sequence[frozenset[Any]], items: Iterable[Any] = ()) -> Bits:
     """[word, set] each as bits."""
     numbers = {item: k for k, item in enumerate(items or sorted(frozenset().union(*sets)))}
     packed = np.zeros((len(numbers) // 64 + 1, len(sets)), np.uint64)

@@ -31,6 +31,7 @@ from .subgraph import NODE_KINDS, NodeKind, Subgraph, SubgraphNode
 
 FEW_WORDS = 512  # of one kind, all of which are decided on at once
 LARGEST = 1 << 28  # bytes of verdicts about words of one kind; then all are forgotten
+PATTERNS = 4096  # subgraphs of which what was worked out is kept
 
 
 RowKey = tuple[str, str]  # a word; of a relation, also what the thing is like that it leads to
@@ -47,9 +48,17 @@ class ExclusivityCache:
         self._tables = {kind: np.full((1, len(self.words[kind])), -1, np.int8) for kind in NODE_KINDS}
         self.tables = ExclusivityTables(*self._tables.values())
         self._judge_nouns = overlap.judge_nouns(graphs.names)
+        self._known: dict[tuple[SubgraphNode, ...], Codes] = {}
 
-    def get_rows(self, nodes: Sequence[SubgraphNode]) -> Codes:
+    def get_rows(self, nodes: tuple[SubgraphNode, ...]) -> Codes:
         """The row of each node's word; a new one where there is none yet."""
+        if nodes not in self._known:
+            if len(self._known) == PATTERNS:
+                self._known.clear()
+            self._known[nodes] = self._find_rows(nodes)
+        return self._known[nodes]
+
+    def _find_rows(self, nodes: tuple[SubgraphNode, ...]) -> Codes:
         targets = [_find_target(nodes, k) for k in range(len(nodes))]
         keys = [(node.name, classify_target(target)) for node, target in zip(nodes, targets, strict=True)]
         new: dict[NodeKind, dict[RowKey, str]] = {}
@@ -60,6 +69,7 @@ class ExclusivityCache:
             rows, table, width = self._rows[kind], self._tables[kind], len(self.words[kind])
             if rows and (len(rows) + len(added)) * width > LARGEST:
                 rows.clear()
+                self._known.clear()
                 table.fill(-1)
                 again = zip(nodes, keys, targets, strict=True)
                 added = {key: target for node, key, target in again if node.kind == kind}
@@ -99,7 +109,6 @@ def _find_target(nodes: Sequence[SubgraphNode], number: int) -> str:
 
 Edit = tuple[int, ...]  # the numbers of the nodes to replace, ascending
 EACH = 4  # distractors wanted are shared among at least so many edits, if there are
-PATTERNS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +164,7 @@ class RelatedImages:
         self._exclusivity = ExclusivityCache(overlap, self.graphs)
         self._pattern = lru_cache(PATTERNS)(lambda subgraph: compile_pattern(subgraph, self.graphs))
         self._atoms = lru_cache(PATTERNS)(lambda subgraph: find_atoms(self._pattern(subgraph).tree, self._columns))
-        sizes = (len(self.graphs.names), 3), len(self.graphs.attributes), len(self.graphs.relations)
+        sizes = (len(words) for words in (self.graphs.names, self.graphs.attributes, self.graphs.relations))
         self._bits = PatternBits(*(np.zeros(size, np.uint64) for size in sizes))
 
     def find_roots(self, subgraph: Subgraph, graph: int) -> tuple[int, ...]:
@@ -183,10 +192,9 @@ class RelatedImages:
         graphs, counts, roots = search_containing(
             count, seed, left_out, atoms, pattern.tree, tables, columns, self._bits
         )
-        found, at = [], 0
+        things, found, at = roots.tolist(), [], 0
         for graph, number in zip(graphs.tolist(), counts.tolist(), strict=True):
-            mine = roots[at : at + number] - self.graphs.object_starts[graph]
-            found.append(ContainingImage(graph, tuple(mine.tolist())))
+            found.append(ContainingImage(graph, tuple(things[at : at + number])))
             at += number
         return tuple(found)
 
@@ -213,11 +221,12 @@ class RelatedImages:
         tree, columns, exclusivity = pattern.tree, self._columns, self._exclusivity
         rows = exclusivity.get_rows(pattern.nodes)
         share, left_out = max(1, count // EACH), np.array(sorted(without), np.int32)
-        tried = collect_candidates(first, second, _derive_seed("distractors", *path), self._atoms(subgraph), columns)
+        atoms = self._atoms(subgraph)
+        tried = collect_candidates(first, second, _derive_seed("distractors", *path), tree, atoms, columns)
         while True:
             tables = exclusivity.tables
             found, nodes, codes = search_distractors(
-                tried, count, share, left_out, rows, tree, tables, columns, self._bits
+                tried, count, share, left_out, rows, atoms, tree, tables, columns, self._bits
             )
             if not len(codes):
                 break
@@ -229,7 +238,6 @@ class RelatedImages:
                 if node >= 0:
                     kind, word = pattern.nodes[node]
                     changes.append(NodeReplacement(node, kind, word, exclusivity.words[kind][code]))
-            root -= int(self.graphs.object_starts[graph])
             distractors.append(Distractor(graph, subgraph, tuple(changes), root))
         return tuple(distractors)
 

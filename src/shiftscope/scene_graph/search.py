@@ -5,9 +5,10 @@ so, is so, and stands in each relation to some object that matches below; two th
 object. A replaced node matches only what a row of verdicts says excludes its own name, and then no two things
 are the same object.
 
-Candidates come from the rarest atom that an edit leaves alone; a first look at a graph says which atoms are
-missing there, and so which edits it is worth trying. The order of this file is: dice, matching, atoms, a first look,
-the search.
+Candidates come from the rarest atom that an edit leaves alone. A look at a graph's names, then one at its facts,
+say which atoms are missing there, and so which edits it is worth trying; what is tried is matched with a word of
+bits for each object, and only what this lets through is matched in full. Objects go by their numbers in the graph. The
+order of this file is: dice, the pattern as bits, matching, atoms, looks, the search.
 """
 
 from typing import Any, NamedTuple
@@ -20,18 +21,21 @@ from .index import ABSENT, ANY, ATTRIBUTE, BITS, NONE, THING, TRIPLE, GraphColum
 from .pack import Codes, Starts
 from .subgraph import NODE_KINDS
 
-BitWords = NDArray[np.uint64]  # bit k: thing, link or node k
+BitWords = NDArray[np.uint64]  # bit k: thing k, or node k
 ExclusivityTable = NDArray[np.int8]  # [row, word] 1 where it excludes the row's own, 0 where not, −1 if undecided
-ZERO, ONE = np.uint64(0), np.uint64(1)
+ZERO, ONE, TWO, THREE = (np.uint64(k) for k in range(4))
+HALF, LOWER = np.uint64(32), np.uint64(0xFFFFFFFF)  # of a word; a tree of 64 nodes has 32 things at most
+LINE = np.uint64(32)  # words of two bytes in a line of a cache
 SUBJECT_BITS = 2 * BITS
 WIDEST = 512  # keys of one atom; wider ones are left to the check on the graph
 DEPTH = 128  # candidates looked at for an edit; what has not shown up by then is rare
-FEW = 64  # candidates drawn at once where all may be needed
+CHUNK = 8  # candidates drawn at once, so that the memory is asked for them all at once
 AHEAD = 8  # graphs of an edit whose words are asked about at once
 MOST_UNDECIDED = 1024  # words asked about at once
 IS_OBJECT, IS_ATTRIBUTE, IS_RELATION, IS_MODIFIER = range(len(NODE_KINDS))  # as these are ordered
-NEW, OPEN, CLOSED = range(3)  # a candidate not looked at; one that may be a distractor; one that cannot
-FLAG, MISSING, COMPLETE, NO_TARGET, NO_RELATION, NO_SUBJECT, DESCRIBED = range(7)  # columns of `seen`
+NAMED, OPEN, CLOSED = (np.uint64(k) for k in range(3))  # names are known; facts too; it cannot be a distractor
+FLAG, LACKING_THINGS, LACKING_LINKS, LACKING_ENDS = range(4)  # columns of `looks`
+ATOM, SIZE, LIMIT, DRAWN, PLACE, STEP = range(6)  # columns of `groups`
 
 
 class ExclusivityTables(NamedTuple):
@@ -44,20 +48,44 @@ class ExclusivityTables(NamedTuple):
 
 
 class PatternBits(NamedTuple):
-    """What of the tree has this word: things and links, as bits. One for all searches, which leave it empty."""
+    """What of the tree has this word, as bits. One for all searches, which leave it empty.
 
-    of_name: BitWords  # [name, 3] things, links from these, links to these
+    A link goes by the thing that it leads to.
+    """
+
+    of_name: BitWords  # [name] things; in the upper half the links that lead from them
     of_attribute: BitWords  # [attribute] things
     of_relation: BitWords  # [relation] links
 
 
+class TreeBits(NamedTuple):
+    """The tree as bits of things."""
+
+    things: Any  # all
+    described: Any  # those with an attribute
+    linked: Any  # those that a link leads to
+    parents: Any  # those that a link leads from
+    children: BitWords  # [thing] what links lead to from there
+    height: int  # most links on a path
+
+
 class SearchArrays(NamedTuple):
-    """What every step looks at: the subgraph, which words exclude which, the graphs, and the subgraph's words."""
+    """What every step looks at: the subgraph, which words exclude which, the graphs, and the subgraph as bits."""
 
     tree: PatternTree
     verdicts: ExclusivityTables
     columns: GraphColumns
     bits: PatternBits
+    shape: TreeBits
+
+
+class FactPlaces(NamedTuple):
+    """Where the facts of a graph begin."""
+
+    attributes: int
+    relations: int
+    modifiers: int
+    end: int
 
 
 class UndecidedWords(NamedTuple):
@@ -73,19 +101,18 @@ class TreeAssignment(NamedTuple):
 
     things: Codes  # objects
     attributes: Codes  # words
-    links: Codes  # triples
-    modifiers: Codes  # triples
+    links: Starts  # where the fact is
+    modifiers: Starts  # where the fact is
 
 
 class DistractorCandidates(NamedTuple):
-    """The edits in the order of their turns, and the graphs to try them on."""
+    """The edits in the order of their turns, and the graphs to try them on, as far as these are drawn."""
 
-    first: Codes  # [edit] the node to replace
-    second: Codes  # [edit] another one, −1 if there is none
-    group: Codes  # [edit] which candidates it has
-    starts: Starts  # [group + 1]
-    graphs: Codes
-    seen: BitWords  # [graph, column] what a first look at it found
+    edits: Codes  # [edit, 3] the node to replace, another one or −1, the group of its candidates
+    needs: BitWords  # [edit, 3] what a candidate may not lack, as the last columns of `looks`
+    groups: Starts  # [group, 6]
+    graphs: Codes  # [group * DEPTH]
+    looks: BitWords  # [group * DEPTH, 4] what looks at it found
 
 
 class DistractorArrays(NamedTuple):
@@ -126,130 +153,33 @@ def _shuffle(items: Codes, seed: Any) -> None:
 
 
 @exact_inline
-def _match_attribute(thing: int, wanted: int, row: int, verdicts: ExclusivityTables, columns: GraphColumns) -> int:
-    """The attribute that makes the object match, −1 if none does."""
-    chosen = -1
-    for k in range(columns.attribute_starts[thing], columns.attribute_starts[thing + 1]):
-        code = columns.object_attributes[k]
-        if code == wanted:
-            return -1 if row >= 0 else code
-        if row >= 0 and chosen < 0 and verdicts.attributes[row, code]:
-            chosen = code
-    return chosen
-
-
-@exact_inline
-def _match_modifier(thing: int, relation: int, m: int, ok: Any, base: int, rows: Codes, arrays: SearchArrays) -> int:
-    """The triple that is this modifier of the object's relation, −1 if there is none."""
-    tree, verdicts, columns, _ = arrays
-    wanted, below, row = tree.modifier_names[m], tree.modifier_to[m], rows[tree.modifier_nodes[m]]
-    for k in range(columns.triple_starts[thing], columns.triple_starts[thing + 1]):
-        modifier = columns.triple_modifiers[k]
-        if (
-            modifier >= 0
-            and columns.triple_relations[k] == relation
-            and ok[below, columns.triple_objects[k] - base]
-            and (modifier == wanted if row < 0 else verdicts.modifiers[row, modifier] != 0)
-        ):
-            return k
-    return -1
-
-
-@exact_inline
-def _is_related(thing: int, relation: int, target: int, columns: GraphColumns) -> bool:
-    for k in range(columns.triple_starts[thing], columns.triple_starts[thing + 1]):
-        if (
-            columns.triple_relations[k] == relation
-            and columns.triple_modifiers[k] < 0
-            and columns.triple_objects[k] == target
-        ):
-            return True
-    return False
-
-
-@exact_inline
-def _match_link(thing: int, link: int, ok: Any, base: int, taken: Codes, rows: Codes, arrays: SearchArrays) -> int:
-    """The triple by which the object has the relation and all its modifiers, −1 if there is none.
-
-    It leads to none of the objects taken.
-    """
-    tree, verdicts, columns, _ = arrays
-    wanted, to, row = tree.link_relations[link], tree.link_to[link], rows[tree.link_nodes[link]]
-    for k in range(columns.triple_starts[thing], columns.triple_starts[thing + 1]):
-        relation, target = columns.triple_relations[k], columns.triple_objects[k]
-        if columns.triple_modifiers[k] >= 0 or not ok[to, target - base]:
-            continue
-        if row < 0:
-            if relation != wanted:
-                continue
-        elif verdicts.relations[row, relation] == 0 or _is_related(thing, wanted, target, columns):
-            continue
-        good = True
-        for t in range(len(taken)):
-            good = good and taken[t] != target
-        for m in range(len(tree.modifier_links)):
-            if good and tree.modifier_links[m] == link:
-                good = _match_modifier(thing, relation, m, ok, base, rows, arrays) >= 0
-        if good:
-            return k
-    return -1
-
-
-@exact_inline
-def _fill_matches(ok: Any, base: int, end: int, nobody: Codes, rows: Codes, arrays: SearchArrays) -> bool:
-    """Which objects match which thing, from the leaves up; False as soon as a thing has no match.
-
-    What is undecided counts as a match.
-    """
-    tree, verdicts, columns, bits = arrays
-    for thing in range(len(tree.names) - 1, -1, -1):
-        some = False
-        row, wanted, bit = rows[tree.name_nodes[thing]], tree.attributes[thing], np.uint64(thing)
-        described = rows[tree.attribute_nodes[thing]] if wanted != NONE else -1
-        for o in range(base, end):
-            name = columns.object_names[o]
-            if row >= 0:
-                good = verdicts.objects[row, name] != 0
-            else:
-                good = bits.of_name[name, 0] >> bit & ONE != ZERO
-            if good and wanted != NONE:
-                good = _match_attribute(o, wanted, described, verdicts, columns) >= 0
-            for link in range(len(tree.link_from)):
-                if good and tree.link_from[link] == thing:
-                    good = _match_link(o, link, ok, base, nobody, rows, arrays) >= 0
-            ok[thing, o - base] = good
-            some = some or good
-        if not some:
-            return False
-    return True
-
-
-@exact_inline
 def _count_names(name: int, columns: GraphColumns) -> Any:
     return columns.narrower_starts[name + 1] - columns.narrower_starts[name] if name >= 0 else 0
 
 
 @exact
-def _mark_pattern(tree: PatternTree, columns: GraphColumns, bits: PatternBits) -> None:
-    of_name, of_attribute, of_relation = bits
-    for thing in range(len(tree.names)):
-        leads_from, leads_to = ZERO, ZERO
-        for link in range(len(tree.link_from)):
-            if tree.link_from[link] == thing:
-                leads_from |= ONE << np.uint64(link)
-            if tree.link_to[link] == thing:
-                leads_to |= ONE << np.uint64(link)
-        name = tree.names[thing]
-        for k in range(_count_names(name, columns)):
-            narrow = columns.narrower[columns.narrower_starts[name] + k]
-            of_name[narrow, 0] |= ONE << np.uint64(thing)
-            of_name[narrow, 1] |= leads_from
-            of_name[narrow, 2] |= leads_to
-        if tree.attributes[thing] >= 0:
-            of_attribute[tree.attributes[thing]] |= ONE << np.uint64(thing)
-    for link in range(len(tree.link_from)):
+def _mark_pattern(tree: PatternTree, columns: GraphColumns, bits: PatternBits) -> TreeBits:
+    things = len(tree.names)
+    described, linked, parents = ZERO, ZERO, ZERO
+    children = np.zeros(things, np.uint64)
+    heights = np.zeros(things, np.int64)
+    for link in range(len(tree.link_from) - 1, -1, -1):  # what hangs on a thing comes after it
+        one, other = tree.link_from[link], tree.link_to[link]
+        parents |= ONE << np.uint64(one)
+        linked |= ONE << np.uint64(other)
+        children[one] |= ONE << np.uint64(other)
+        heights[one] = max(heights[one], heights[other] + 1)
         if tree.link_relations[link] >= 0:
-            of_relation[tree.link_relations[link]] |= ONE << np.uint64(link)
+            bits.of_relation[tree.link_relations[link]] |= ONE << np.uint64(other)
+    for thing in range(things):
+        name, bit = tree.names[thing], ONE << np.uint64(thing)
+        for k in range(_count_names(name, columns)):
+            bits.of_name[columns.narrower[columns.narrower_starts[name] + k]] |= bit | children[thing] << HALF
+        if tree.attributes[thing] != NONE:
+            described |= bit
+        if tree.attributes[thing] >= 0:
+            bits.of_attribute[tree.attributes[thing]] |= bit
+    return TreeBits((ONE << np.uint64(things)) - ONE, described, linked, parents, children, heights.max())
 
 
 @exact
@@ -265,37 +195,217 @@ def _unmark_pattern(tree: PatternTree, columns: GraphColumns, bits: PatternBits)
             bits.of_relation[tree.link_relations[link]] = ZERO
 
 
+@exact_inline
+def _place_facts(graph: int, columns: GraphColumns) -> FactPlaces:
+    start = columns.fact_starts[graph]
+    attributes = start + 2
+    relations = attributes + 2 * np.int64(columns.facts[start])
+    modifiers = relations + 3 * np.int64(columns.facts[start + 1])
+    return FactPlaces(attributes, relations, modifiers, columns.fact_starts[graph + 1])
+
+
+@exact_inline
+def _match_bits(graph: int, can: BitWords, has: BitWords, replaced: Any, rows: Codes, arrays: SearchArrays) -> bool:
+    """Which things each object may be, as far as names, attributes and plain relations tell one by one.
+
+    From the leaves up; False if some thing has no object. Where no node is replaced and there is no modifier, this is
+    the match. What is undecided counts as a match.
+    """
+    tree, verdicts, columns, bits, shape = arrays
+    names, facts = columns.object_names, columns.facts
+    first = columns.object_starts[graph]
+    size = columns.object_starts[graph + 1] - first
+    kept_names, kept_attributes, kept_links = LOWER, LOWER, LOWER
+    for node in replaced:
+        if node < 0:
+            continue
+        kind, place = tree.kinds[node], np.uint64(tree.places[node])
+        if kind == IS_OBJECT:
+            kept_names &= ~(ONE << place)
+        elif kind == IS_ATTRIBUTE:
+            kept_attributes &= ~(ONE << place)
+        elif kind == IS_RELATION:
+            kept_links &= ~(ONE << np.uint64(tree.link_to[tree.places[node]]))
+    for o in range(size):
+        can[o] = bits.of_name[names[first + o]] & kept_names
+    for node in replaced:
+        if node >= 0 and tree.kinds[node] == IS_OBJECT:
+            row, bit = rows[node], ONE << np.uint64(tree.places[node])
+            for o in range(size):
+                if verdicts.objects[row, names[first + o]] != 0:
+                    can[o] |= bit
+    places = _place_facts(graph, columns)
+    some = ZERO
+    if shape.described:
+        for o in range(size):
+            has[o] = ~shape.described
+        for k in range(places.attributes, places.relations, 2):
+            has[facts[k]] |= bits.of_attribute[facts[k + 1]] & kept_attributes
+        for node in replaced:
+            if node >= 0 and tree.kinds[node] == IS_ATTRIBUTE:
+                row, bit = rows[node], ONE << np.uint64(tree.places[node])
+                for k in range(places.attributes, places.relations, 2):
+                    if verdicts.attributes[row, facts[k + 1]] != 0:
+                        has[facts[k]] |= bit
+        for o in range(size):
+            can[o] &= has[o]
+            some |= can[o]
+    else:
+        for o in range(size):
+            some |= can[o]
+    for _ in range(shape.height):
+        if some != shape.things:
+            return False
+        for o in range(size):
+            has[o] = ZERO
+        for k in range(places.relations, places.modifiers, 3):
+            has[facts[k]] |= bits.of_relation[facts[k + 1]] & kept_links & can[facts[k + 2]]
+        for node in replaced:
+            if node >= 0 and tree.kinds[node] == IS_RELATION:
+                row, bit = rows[node], ONE << np.uint64(tree.link_to[tree.places[node]])
+                for k in range(places.relations, places.modifiers, 3):
+                    if can[facts[k + 2]] & bit and verdicts.relations[row, facts[k + 1]] != 0:
+                        has[facts[k]] |= bit
+        some = ZERO
+        for o in range(size):
+            if can[o] & shape.parents:
+                for thing in range(len(tree.names)):
+                    if shape.children[thing] & ~has[o]:
+                        can[o] &= ~(ONE << np.uint64(thing))
+            some |= can[o]
+    return some == shape.things
+
+
+@exact_inline
+def _match_attribute(thing: int, wanted: int, row: int, places: FactPlaces, arrays: SearchArrays) -> int:
+    """The attribute that makes the object match, −1 if none does."""
+    facts, verdicts = arrays.columns.facts, arrays.verdicts.attributes
+    chosen = -1
+    for k in range(places.attributes, places.relations, 2):
+        if facts[k] == thing:
+            code = np.int64(facts[k + 1])
+            if code == wanted:
+                return -1 if row >= 0 else code
+            if row >= 0 and chosen < 0 and verdicts[row, code]:
+                chosen = code
+    return chosen
+
+
+@exact_inline
+def _match_modifier(
+    thing: int, relation: int, m: int, can: BitWords, rows: Codes, places: FactPlaces, arrays: SearchArrays
+) -> int:
+    """Where the fact is that is this modifier of the object's relation, −1 if there is none."""
+    tree, facts = arrays.tree, arrays.columns.facts
+    wanted, row, below = tree.modifier_names[m], rows[tree.modifier_nodes[m]], ONE << np.uint64(tree.modifier_to[m])
+    for k in range(places.modifiers, places.end, 4):
+        modifier = facts[k + 2]
+        if (
+            facts[k] == thing
+            and facts[k + 1] == relation
+            and can[facts[k + 3]] & below
+            and (modifier == wanted if row < 0 else arrays.verdicts.modifiers[row, modifier] != 0)
+        ):
+            return k
+    return -1
+
+
+@exact_inline
+def _is_related(thing: int, relation: int, target: int, places: FactPlaces, columns: GraphColumns) -> bool:
+    facts = columns.facts
+    for k in range(places.relations, places.modifiers, 3):
+        if facts[k] == thing and facts[k + 1] == relation and facts[k + 2] == target:
+            return True
+    return False
+
+
+@exact_inline
+def _match_link(
+    thing: int, link: int, can: BitWords, taken: Codes, rows: Codes, places: FactPlaces, arrays: SearchArrays
+) -> int:
+    """Where the fact is by which the object has the relation and all its modifiers, −1 if there is none.
+
+    It leads to none of the objects taken.
+    """
+    tree, columns, facts = arrays.tree, arrays.columns, arrays.columns.facts
+    wanted, to, row = tree.link_relations[link], ONE << np.uint64(tree.link_to[link]), rows[tree.link_nodes[link]]
+    for k in range(places.relations, places.modifiers, 3):
+        if facts[k] != thing:
+            continue
+        relation, target = np.int64(facts[k + 1]), np.int64(facts[k + 2])
+        if not can[target] & to:
+            continue
+        if row < 0:
+            if relation != wanted:
+                continue
+        elif arrays.verdicts.relations[row, relation] == 0 or _is_related(thing, wanted, target, places, columns):
+            continue
+        good = True
+        for t in range(len(taken)):
+            good = good and taken[t] != target
+        for m in range(len(tree.modifier_links)):
+            if good and tree.modifier_links[m] == link:
+                good = _match_modifier(thing, relation, m, can, rows, places, arrays) >= 0
+        if good:
+            return k
+    return -1
+
+
+@exact_inline
+def _match_fully(graph: int, can: BitWords, nobody: Codes, rows: Codes, arrays: SearchArrays) -> bool:
+    """Strike out what the bits let through in spite of modifiers and of what replaced nodes exclude."""
+    tree, columns = arrays.tree, arrays.columns
+    size, places = columns.object_starts[graph + 1] - columns.object_starts[graph], _place_facts(graph, columns)
+    for thing in range(len(tree.names) - 1, -1, -1):
+        some, bit, wanted = False, ONE << np.uint64(thing), tree.attributes[thing]
+        row = rows[tree.attribute_nodes[thing]] if wanted != NONE else -1
+        for o in range(size):
+            if not can[o] & bit:
+                continue
+            good = row < 0 or _match_attribute(o, wanted, row, places, arrays) >= 0
+            for link in range(len(tree.link_from)):
+                if good and tree.link_from[link] == thing:
+                    good = _match_link(o, link, can, nobody, rows, places, arrays) >= 0
+            some = some or good
+            if not good:
+                can[o] &= ~bit
+        if not some:
+            return False
+    return True
+
+
+@exact_inline
+def _match_pattern(graph: int, can: BitWords, has: BitWords, nothing: Codes, rows: Codes, arrays: SearchArrays) -> bool:
+    """Whether the subgraph itself is there; which things each object is."""
+    good = _match_bits(graph, can, has, nothing, rows, arrays)
+    if good and len(arrays.tree.modifier_links):
+        good = _match_fully(graph, can, nothing, rows, arrays)
+    return good
+
+
 @exact
 def find_roots(
     graphs: Codes, tree: PatternTree, verdicts: ExclusivityTables, columns: GraphColumns, bits: PatternBits
 ) -> tuple[Codes, Codes]:
-    """For each graph how many objects match the root, and these objects, graph after graph."""
-    _mark_pattern(tree, columns, bits)
-    found = _find_roots(graphs, SearchArrays(tree, verdicts, columns, bits))
-    _unmark_pattern(tree, columns, bits)
-    return found
-
-
-@exact
-def _find_roots(graphs: Codes, arrays: SearchArrays) -> tuple[Codes, Codes]:
-    tree, _, columns, _ = arrays
-    total, widest = 0, 0
+    """For each graph how many objects match the root, and these objects, numbered through all graphs."""
+    arrays = SearchArrays(tree, verdicts, columns, bits, _mark_pattern(tree, columns, bits))
+    total = 0
     for graph in graphs:
-        size = columns.object_starts[graph + 1] - columns.object_starts[graph]
-        total, widest = total + size, max(widest, size)
-    ok = np.zeros((len(tree.names), widest), np.bool_)
-    rows, nobody = np.full(len(tree.kinds), -1, np.int32), np.zeros(0, np.int32)
+        total += columns.object_starts[graph + 1] - columns.object_starts[graph]
+    can, has = np.empty(columns.widest, np.uint64), np.empty(columns.widest, np.uint64)
+    rows, nothing = np.full(len(tree.kinds), -1, np.int32), np.zeros(0, np.int32)
     counts = np.zeros(len(graphs), np.int32)
-    roots = np.zeros(total, np.int32)
+    roots = np.empty(total, np.int32)
     used = 0
     for k in range(len(graphs)):
-        base, end = columns.object_starts[graphs[k]], columns.object_starts[graphs[k] + 1]
-        if _fill_matches(ok, base, end, nobody, rows, arrays):
-            for o in range(base, end):
-                if ok[0, o - base]:
-                    roots[used] = o
+        base = columns.object_starts[graphs[k]]
+        if _match_pattern(graphs[k], can, has, nothing, rows, arrays):
+            for o in range(columns.object_starts[graphs[k] + 1] - base):
+                if can[o] & ONE:
+                    roots[used] = base + o
                     used += 1
                     counts[k] += 1
+    _unmark_pattern(tree, columns, bits)
     return counts, roots[:used].copy()
 
 
@@ -395,24 +505,28 @@ def find_atoms(tree: PatternTree, columns: GraphColumns) -> PatternAtoms:
     return PatternAtoms(nodes[:count], piece_starts, places[:piece], ends[:piece])
 
 
-@exact
-def _draw_graphs(atoms: PatternAtoms, atom: int, seed: Any, first: int, into: Codes, columns: GraphColumns) -> int:
-    """An atom's graphs from the first on in an order of the seed, as many as there is room for; how many.
-
-    Atom −1 is that every graph has.
-    """
+@exact_inline
+def _begin_group(groups: Starts, group: int, atoms: PatternAtoms, atom: int, seed: Any, columns: GraphColumns) -> None:
+    """An atom's graphs, to be drawn in an order of the seed. Atom −1 is that every graph has."""
     size = _count_postings(atoms, atom) if atom >= 0 else len(columns.object_starts) - 1
-    if first >= size:
-        return 0
-    seed = mix_bits(seed + np.uint64(atom + 2))
-    step = _choose_stride(seed, size)
-    place = (_draw_below(seed, 0, size) + first * step) % size
-    count = min(size - first, len(into))
+    groups[group, ATOM], groups[group, SIZE], groups[group, LIMIT] = atom, size, size
+    groups[group, DRAWN], groups[group, PLACE], groups[group, STEP] = 0, 0, 0
+    if size:
+        seed = mix_bits(seed + np.uint64(atom + 2))
+        groups[group, STEP] = _choose_stride(seed, size)
+        groups[group, PLACE] = _draw_below(seed, 0, size)
+
+
+@exact_inline
+def _draw_chunk(groups: Starts, group: int, atoms: PatternAtoms, graphs: Codes, at: int, columns: GraphColumns) -> Any:
+    """Draw on, into `graphs` from a place on; how many there were."""
+    atom, size, place, step = groups[group, ATOM], groups[group, SIZE], groups[group, PLACE], groups[group, STEP]
+    count = min(groups[group, LIMIT] - groups[group, DRAWN], CHUNK)
     for k in range(count):
         if atom < 0:
-            into[k] = place
+            graphs[at + k] = place
         else:
-            start, high = atoms.piece_starts[atom], atoms.piece_starts[atom + 1]
+            start, high = atoms.piece_starts[atom], atoms.piece_starts[atom + 1] - 1
             low = start
             while low < high:  # the first piece that ends after the place
                 middle = (low + high) >> 1
@@ -421,126 +535,92 @@ def _draw_graphs(atoms: PatternAtoms, atom: int, seed: Any, first: int, into: Co
                 else:
                     high = middle
             before = atoms.ends[low - 1] if low > start else 0
-            into[k] = columns.postings[atoms.places[low] + place - before]
-        place = (place + step) % size
+            graphs[at + k] = columns.postings[atoms.places[low] + place - before]
+        place += step
+        if place >= size:
+            place -= size
+    groups[group, PLACE] = place
+    groups[group, DRAWN] += count
     return count
 
 
 @exact_inline
-def _inspect_candidate(graph: int, c: int, most: int, seen: BitWords, called: BitWords, arrays: SearchArrays) -> bool:
-    """What of the tree a candidate has; whether it may have all."""
-    tree, _, columns, bits = arrays
-    base, last = columns.record_starts[graph] + 1, columns.record_starts[graph + 1]
-    size = columns.records[base - 1]
-    all_called = ZERO
-    for o in range(size):
-        name = columns.records[base + o]
-        called[o, 0], called[o, 1], called[o, 2] = bits.of_name[name, 0], bits.of_name[name, 1], bits.of_name[name, 2]
-        all_called |= called[o, 0]
-    missing, absent, described = ZERO, 0, ZERO
-    for thing in range(len(tree.names)):
-        bit = ONE << np.uint64(thing)
-        if all_called & bit == ZERO:
-            missing |= ONE << np.uint64(tree.name_nodes[thing])
-            absent += 1
-        if tree.attributes[thing] == NONE:
-            described |= bit
-    if absent > most:
-        seen[c, FLAG] = CLOSED
-        return False
-    complete, no_target, no_relation, no_subject = ZERO, ZERO, ZERO, ZERO
-    for k in range(base + size, last, 3):
-        owner, code, other = columns.records[k], columns.records[k + 1], columns.records[k + 2]
-        if other < 0:
-            described |= called[owner, 0] & bits.of_attribute[code]
-        else:
-            subject, relation, target = called[owner, 1], bits.of_relation[code], called[other, 2]
-            complete |= subject & relation & target
-            no_target |= subject & relation
+def _find_names(graph: int, columns: GraphColumns, bits: PatternBits) -> Any:
+    """The things that some object is called."""
+    found, o, end = ZERO, np.uint64(columns.object_starts[graph]), np.uint64(columns.object_starts[graph + 1])
+    while o < end:  # see _look_at_facts
+        found |= bits.of_name[columns.object_names[o]]
+        o += ONE
+    return found & LOWER
+
+
+@exact_inline
+def _look_at_facts(graph: int, c: int, looks: BitWords, called: BitWords, arrays: SearchArrays) -> None:
+    """Which attributes and links of the tree a candidate lacks, and of which links it lacks even two parts of three.
+
+    Most of a search is here. As `for` loops, these would become vector gathers, which take four times as long as the
+    loads on many processors.
+    """
+    _, _, columns, bits, shape = arrays
+    facts, first = columns.facts, columns.object_starts[graph]
+    touched, k, end = ZERO, np.uint64(columns.fact_starts[graph]), np.uint64(columns.fact_starts[graph + 1])
+    while k < end:  # ask the memory for all lines at once, not for one after the other
+        touched |= np.uint64(facts[k])
+        k += LINE
+    called[0] = touched  # or the compiler would leave it out
+    places = _place_facts(graph, columns)
+    for o in range(columns.object_starts[graph + 1] - first):
+        called[o] = bits.of_name[columns.object_names[first + o]]
+    described, complete, no_target, no_relation, no_subject = ZERO, ZERO, ZERO, ZERO, ZERO
+    if shape.described:
+        k, end = np.uint64(places.attributes), np.uint64(places.relations)
+        while k < end:
+            described |= called[facts[k]] & bits.of_attribute[facts[k + ONE]]
+            k += TWO
+    if shape.linked:
+        k, end = np.uint64(places.relations), np.uint64(places.modifiers)
+        while k < end:
+            subject, relation = called[facts[k]] >> HALF, bits.of_relation[facts[k + ONE]]
+            target = called[facts[k + TWO]]
+            k += THREE
+            both = subject & relation
+            no_target |= both
+            complete |= both & target
             no_relation |= subject & target
             no_subject |= relation & target
-    seen[c, FLAG], seen[c, MISSING], seen[c, DESCRIBED] = OPEN, missing, described
-    seen[c, COMPLETE], seen[c, NO_TARGET] = complete, no_target
-    seen[c, NO_RELATION], seen[c, NO_SUBJECT] = no_relation, no_subject
-    whole = missing == ZERO
-    for thing in range(len(tree.names)):
-        whole = whole and described >> np.uint64(thing) & ONE != ZERO
-    for link in range(len(tree.link_from)):
-        whole = whole and complete >> np.uint64(link) & ONE != ZERO
-    return bool(whole)
+    looks[c, FLAG] = OPEN
+    looks[c, LACKING_THINGS] |= (shape.described & ~described) << HALF
+    looks[c, LACKING_LINKS] = shape.linked & ~complete | (shape.linked & ~no_subject) << HALF
+    looks[c, LACKING_ENDS] = shape.linked & ~no_relation | (shape.linked & ~no_target) << HALF
 
 
 @exact_inline
-def _can_match(graph: int, can: BitWords, has: Any, rows: Codes, arrays: SearchArrays) -> bool:
-    """Whether the tree may match, as far as attributes and relations tell, one by one, from the leaves up."""
-    tree, verdicts, columns, bits = arrays
-    base, last = columns.record_starts[graph] + 1, columns.record_starts[graph + 1]
-    size = columns.records[base - 1]
-    for o in range(size):
-        can[o] = ZERO
-    for thing in range(len(tree.names) - 1, -1, -1):
-        row, bit = rows[tree.name_nodes[thing]], ONE << np.uint64(thing)
-        for o in range(size):
-            name = columns.records[base + o]
-            if row >= 0:
-                has[o] = verdicts.objects[row, name] != 0
-            else:
-                has[o] = bits.of_name[name, 0] & bit != ZERO
-        needs, wanted = 1, tree.attributes[thing]
-        if wanted != NONE:
-            needs, row = 3, rows[tree.attribute_nodes[thing]]
-            for k in range(base + size, last, 3):
-                code = columns.records[k + 1]
-                if columns.records[k + 2] < 0 and (code == wanted if row < 0 else verdicts.attributes[row, code] != 0):
-                    has[columns.records[k]] |= 2
-        for link in range(len(tree.link_from)):
-            if tree.link_from[link] != thing:
-                continue
-            for o in range(size):
-                has[o] = has[o] == needs
-            needs, wanted, row = 3, tree.link_relations[link], rows[tree.link_nodes[link]]
-            to = ONE << np.uint64(tree.link_to[link])
-            for k in range(base + size, last, 3):
-                code, other = columns.records[k + 1], columns.records[k + 2]
-                if (
-                    other >= 0
-                    and can[other] & to != ZERO
-                    and (code == wanted if row < 0 else verdicts.relations[row, code] != 0)
-                ):
-                    has[columns.records[k]] |= 2
-        some = False
-        for o in range(size):
-            if has[o] == needs:
-                can[o] |= bit
-                some = True
-        if not some:
-            return False
-    return True
+def _is_whole(c: int, looks: BitWords) -> bool:
+    """Whether the candidate has all parts of the tree somewhere."""
+    return looks[c, LACKING_THINGS] == ZERO and looks[c, LACKING_LINKS] & LOWER == ZERO
 
 
 @exact_inline
-def _is_worth_trying(c: int, nodes: Any, seen: BitWords, tree: PatternTree) -> bool:
-    """Whether all that the candidate lacks has to do with these nodes."""
-    if seen[c, MISSING] & ~nodes:
-        return False
+def _list_needs(nodes: Any, edit: int, needs: BitWords, tree: PatternTree) -> None:
+    """What a graph may not lack for these nodes to be all that is to be replaced."""
     for thing in range(len(tree.names)):
-        if not seen[c, DESCRIBED] >> np.uint64(thing) & ONE:
-            both = ONE << np.uint64(tree.name_nodes[thing]) | ONE << np.uint64(tree.attribute_nodes[thing])
-            if not both & nodes:
-                return False
+        bit, touched = ONE << np.uint64(thing), nodes >> np.uint64(tree.name_nodes[thing]) & ONE
+        if not touched:
+            needs[edit, 0] |= bit
+        if tree.attributes[thing] != NONE and not (touched or nodes >> np.uint64(tree.attribute_nodes[thing]) & ONE):
+            needs[edit, 0] |= bit << HALF
     for link in range(len(tree.link_from)):
-        if seen[c, COMPLETE] >> np.uint64(link) & ONE:
-            continue
         one = nodes >> np.uint64(tree.name_nodes[tree.link_from[link]]) & ONE
         how = nodes >> np.uint64(tree.link_nodes[link]) & ONE
         other = nodes >> np.uint64(tree.name_nodes[tree.link_to[link]]) & ONE
-        changed = one + how + other
-        if changed > ONE:
-            continue
-        which = NO_SUBJECT if one else NO_RELATION if how else NO_TARGET
-        if not changed or not seen[c, which] >> np.uint64(link) & ONE:
-            return False
-    return True
+        bit = ONE << np.uint64(tree.link_to[link])
+        if not one + how + other:
+            needs[edit, 1] |= bit
+        elif one + how + other == ONE:
+            if one:
+                needs[edit, 1] |= bit << HALF
+            else:
+                needs[edit, 2] |= bit if how else bit << HALF
 
 
 @exact_inline
@@ -552,38 +632,42 @@ def _note_undecided(node: int, verdict: int, code: int, undecided: UndecidedWord
 
 @exact_inline
 def _note_all_undecided(
-    node: int, ok: Any, base: int, end: int, rows: Codes, undecided: UndecidedWords, arrays: SearchArrays
+    node: int, graph: int, can: BitWords, rows: Codes, undecided: UndecidedWords, arrays: SearchArrays
 ) -> None:
-    """Note the undecided words that may replace the node's in what is filled."""
-    tree, verdicts, columns, _ = arrays
+    """Note the undecided words that may replace the node's in what is matched."""
+    tree, verdicts, columns, _, _ = arrays
+    facts, places, first = columns.facts, _place_facts(graph, columns), columns.object_starts[graph]
     kind, at, row = tree.kinds[node], tree.places[node], rows[node]
     if kind == IS_MODIFIER:
         at = tree.modifier_links[at]
-    thing = at if kind in (IS_OBJECT, IS_ATTRIBUTE) else tree.link_from[at]
-    for o in range(base, end):
-        if not ok[thing, o - base]:
-            continue
-        if kind == IS_OBJECT:
-            code = columns.object_names[o]
-            _note_undecided(node, verdicts.objects[row, code], code, undecided)
-        elif kind == IS_ATTRIBUTE:
-            for k in range(columns.attribute_starts[o], columns.attribute_starts[o + 1]):
-                code = columns.object_attributes[k]
-                _note_undecided(node, verdicts.attributes[row, code], code, undecided)
-        else:
-            for k in range(columns.triple_starts[o], columns.triple_starts[o + 1]):
-                code = columns.triple_modifiers[k]
-                if kind == IS_MODIFIER and code >= 0:
-                    _note_undecided(node, verdicts.modifiers[row, code], code, undecided)
-                elif kind == IS_RELATION and code < 0 and ok[tree.link_to[at], columns.triple_objects[k] - base]:
-                    code = columns.triple_relations[k]
-                    _note_undecided(node, verdicts.relations[row, code], code, undecided)
+    bit = ONE << np.uint64(at if kind in (IS_OBJECT, IS_ATTRIBUTE) else tree.link_from[at])
+    if kind == IS_OBJECT:
+        for o in range(columns.object_starts[graph + 1] - first):
+            if can[o] & bit:
+                code = columns.object_names[first + o]
+                _note_undecided(node, verdicts.objects[row, code], code, undecided)
+    elif kind == IS_ATTRIBUTE:
+        for k in range(places.attributes, places.relations, 2):
+            if can[facts[k]] & bit:
+                _note_undecided(node, verdicts.attributes[row, facts[k + 1]], facts[k + 1], undecided)
+    elif kind == IS_RELATION:
+        to = ONE << np.uint64(tree.link_to[at])
+        for k in range(places.relations, places.modifiers, 3):
+            if can[facts[k]] & bit and can[facts[k + 2]] & to:
+                _note_undecided(node, verdicts.relations[row, facts[k + 1]], facts[k + 1], undecided)
+    else:
+        for k in range(places.modifiers, places.end, 4):
+            if can[facts[k]] & bit:
+                _note_undecided(node, verdicts.modifiers[row, facts[k + 2]], facts[k + 2], undecided)
 
 
 @exact_inline
-def _assign_objects(root: int, ok: Any, base: int, to: TreeAssignment, rows: Codes, arrays: SearchArrays) -> bool:
+def _assign_objects(
+    root: int, graph: int, can: BitWords, to: TreeAssignment, rows: Codes, arrays: SearchArrays
+) -> bool:
     """Choose an object for every thing from the root down, none for two; False if that does not work out."""
-    tree, verdicts, columns, _ = arrays
+    tree, columns, facts = arrays.tree, arrays.columns, arrays.columns.facts
+    places = _place_facts(graph, columns)
     things, attributes, links, modifiers = to
     for thing in range(len(things)):
         things[thing] = -1
@@ -592,20 +676,19 @@ def _assign_objects(root: int, ok: Any, base: int, to: TreeAssignment, rows: Cod
         o = things[thing]
         if tree.attributes[thing] != NONE:
             row = rows[tree.attribute_nodes[thing]]
-            attributes[thing] = _match_attribute(o, tree.attributes[thing], row, verdicts, columns)
+            attributes[thing] = _match_attribute(o, tree.attributes[thing], row, places, arrays)
         for link in range(len(tree.link_from)):
             if tree.link_from[link] != thing:
                 continue
-            triple = _match_link(o, link, ok, base, things, rows, arrays)
-            if triple < 0:
+            at = _match_link(o, link, can, things, rows, places, arrays)
+            if at < 0:
                 return False
-            links[link] = triple
-            things[tree.link_to[link]] = columns.triple_objects[triple]
-            relation = columns.triple_relations[triple]
+            links[link] = at
+            things[tree.link_to[link]] = facts[at + 2]
             for m in range(len(tree.modifier_links)):
                 if tree.modifier_links[m] == link:
-                    modifiers[m] = _match_modifier(o, relation, m, ok, base, rows, arrays)
-                    things[tree.modifier_to[m]] = columns.triple_objects[modifiers[m]]
+                    modifiers[m] = _match_modifier(o, facts[at + 1], m, can, rows, places, arrays)
+                    things[tree.modifier_to[m]] = facts[modifiers[m] + 3]
     return True
 
 
@@ -644,37 +727,32 @@ def _interleave_edits(first: Codes, second: Codes, seed: Any) -> Codes:
 
 @exact
 def collect_candidates(
-    first: Codes, second: Codes, seed: Any, atoms: PatternAtoms, columns: GraphColumns
+    first: Codes, second: Codes, seed: Any, tree: PatternTree, atoms: PatternAtoms, columns: GraphColumns
 ) -> DistractorCandidates:
     """Where to try the edits, each of which replaces a first node and a second one, or −1."""
     order = _interleave_edits(first, second, seed)
-    first, second = first[order], second[order]
-    sizes = np.zeros(len(atoms.nodes), np.int64)
-    for atom in range(len(sizes)):
-        sizes[atom] = _count_postings(atoms, atom)
-    rare_first = np.argsort(sizes, kind="mergesort")
+    edits, needs = np.empty((len(order), 3), np.int32), np.zeros((len(order), 3), np.uint64)
     group_of = np.full(len(atoms.nodes) + 1, -1, np.int32)  # of an atom; the last is for all graphs
-    group = np.zeros(len(first), np.int32)
-    starts = np.zeros(len(group_of) + 1, np.int64)
-    graphs = np.zeros(len(group_of) * DEPTH, np.int32)
-    groups = 0
-    for k in range(len(first)):
-        nodes = _build_mask(first[k], second[k])
-        chosen = -1
-        for atom in rare_first:
+    groups = np.empty((len(group_of), 6), np.int64)
+    used = 0
+    for k in range(len(order)):
+        one, other = first[order[k]], second[order[k]]
+        nodes = _build_mask(one, other)
+        _list_needs(nodes, k, needs, tree)
+        chosen, least = -1, -1
+        for atom in range(len(atoms.nodes)):
             if not atoms.nodes[atom] & nodes:
-                chosen = atom
-                break
+                size = _count_postings(atoms, atom)
+                if chosen < 0 or size < least:
+                    chosen, least = atom, size
         if group_of[chosen] < 0:
-            at = starts[groups]
-            drawn = _draw_graphs(atoms, chosen, seed, 0, graphs[at : at + DEPTH], columns)
-            group_of[chosen] = groups
-            groups += 1
-            starts[groups] = at + drawn
-        group[k] = group_of[chosen]
-    total = starts[groups]
-    seen = np.zeros((total, 7), np.uint64)
-    return DistractorCandidates(first, second, group, starts[: groups + 1], graphs[:total], seen)
+            group_of[chosen] = used
+            _begin_group(groups, used, atoms, chosen, seed, columns)
+            groups[used, LIMIT] = min(groups[used, LIMIT], DEPTH)
+            used += 1
+        edits[k, 0], edits[k, 1], edits[k, 2] = one, other, group_of[chosen]
+    graphs, looks = np.empty(used * DEPTH, np.int32), np.empty((used * DEPTH, 4), np.uint64)
+    return DistractorCandidates(edits, needs, groups[:used], graphs, looks)
 
 
 @exact
@@ -684,6 +762,7 @@ def search_distractors(
     share: int,
     without: Codes,
     rows: Codes,
+    atoms: PatternAtoms,
     tree: PatternTree,
     verdicts: ExclusivityTables,
     columns: GraphColumns,
@@ -694,83 +773,79 @@ def search_distractors(
     Edits take turns, and each takes its share in a turn. `rows` says where verdicts about a node's word are.
     Where words are to be decided, the search is to be done again; what it found until then does not count.
     """
-    first, second, group, starts, candidates, seen = tried
-    arrays = SearchArrays(tree, verdicts, columns, bits)
-    _mark_pattern(tree, columns, bits)
-    widest, things = 1, len(tree.names)
-    for graph in candidates:
-        widest = max(widest, columns.object_starts[graph + 1] - columns.object_starts[graph])
-    ok, nobody = np.zeros((things, widest), np.bool_), np.zeros(0, np.int32)
-    called, can = np.zeros((widest, 3), np.uint64), np.zeros(widest, np.uint64)
-    has = np.zeros(widest, np.uint8)
-    changed = np.full(len(tree.kinds), -1, np.int32)
-    objects, attributes = np.zeros(things, np.int32), np.zeros(things, np.int32)
-    links, modifiers = np.zeros(len(tree.link_from), np.int32), np.zeros(len(tree.modifier_links), np.int32)
-    assignment = TreeAssignment(objects, attributes, links, modifiers)
-    position = np.zeros(len(first), np.int64)
+    edits, needs, groups, candidates, looks = tried
+    shape = _mark_pattern(tree, columns, bits)
+    arrays = SearchArrays(tree, verdicts, columns, bits, shape)
+    can, has = np.empty(columns.widest, np.uint64), np.empty(columns.widest, np.uint64)
+    nothing, replaced, changed = np.zeros(0, np.int32), np.zeros(2, np.int32), np.full(len(tree.kinds), -1, np.int32)
+    assignment = TreeAssignment(
+        np.zeros(len(tree.names), np.int32),
+        np.zeros(len(tree.names), np.int32),
+        np.zeros(len(tree.link_from), np.int64),
+        np.zeros(len(tree.modifier_links), np.int64),
+    )
+    position = np.zeros(len(edits), np.int64)
     graphs, roots = np.zeros(count, np.int32), np.zeros(count, np.int32)
     nodes, words = np.zeros((count, 2), np.int32), np.zeros((count, 2), np.int32)
     pair = np.zeros((2, MOST_UNDECIDED), np.int32)
     undecided = UndecidedWords(pair[0], pair[1], np.zeros(1, np.int32))
-    most = 2 if len(second) and second.max() >= 0 else 1
     found, before, pending = 0, -1, 0  # before: when the round began
     while found + pending < count and found + pending > before:
         before = found + pending
-        for k in range(len(first)):
-            one, other = first[k], second[k]
-            edit = _build_mask(one, other)
+        for k in range(len(edits)):
+            one, other, group = edits[k, 0], edits[k, 1], edits[k, 2]
+            replaced[0], replaced[1] = one, other
             taken, ahead = 0, 0
-            while starts[group[k]] + position[k] < starts[group[k] + 1]:
-                c = starts[group[k]] + position[k]
+            while position[k] < groups[group, LIMIT]:
+                if position[k] == groups[group, DRAWN]:
+                    start = group * DEPTH + position[k]
+                    for c in range(start, start + _draw_chunk(groups, group, atoms, candidates, start, columns)):
+                        looks[c, FLAG] = CLOSED if _find_key(without, candidates[c]) >= 0 else NAMED
+                        looks[c, LACKING_THINGS] = shape.things & ~_find_names(candidates[c], columns, bits)
+                c = group * DEPTH + position[k]
                 position[k] += 1
+                if looks[c, FLAG] == CLOSED or looks[c, LACKING_THINGS] & needs[k, 0]:
+                    continue
                 graph = candidates[c]
-                base, end = columns.object_starts[graph], columns.object_starts[graph + 1]
-                if seen[c, FLAG] == NEW:
-                    whole = _inspect_candidate(graph, c, most, seen, called, arrays)
-                    whole = whole and _fill_matches(ok, base, end, nobody, changed, arrays)
-                    if whole or _find_key(without, graph) >= 0:
-                        seen[c, FLAG] = CLOSED
+                if looks[c, FLAG] == NAMED:
+                    _look_at_facts(graph, c, looks, can, arrays)
+                    if _is_whole(c, looks) and _match_pattern(graph, can, has, nothing, changed, arrays):
+                        looks[c, FLAG] = CLOSED
+                        continue
                 if (
-                    seen[c, FLAG] == CLOSED
-                    or not _is_worth_trying(c, edit, seen, tree)
-                    or _is_one_of(graph, graphs, found)
-                ):
+                    looks[c, LACKING_THINGS] & needs[k, 0]
+                    | looks[c, LACKING_LINKS] & needs[k, 1]
+                    | looks[c, LACKING_ENDS] & needs[k, 2]
+                ) or _is_one_of(graph, graphs, found):
                     continue
                 changed[one] = rows[one]
                 if other >= 0:
                     changed[other] = rows[other]
-                good = _can_match(graph, can, has, changed, arrays)
-                good = good and _fill_matches(ok, base, end, nobody, changed, arrays)
+                good = _match_bits(graph, can, has, replaced, changed, arrays)
+                good = good and _match_fully(graph, can, nothing, changed, arrays)
                 if good:
                     open_words = undecided.used[0]
-                    _note_all_undecided(one, ok, base, end, rows, undecided, arrays)
-                    if other >= 0:
-                        _note_all_undecided(other, ok, base, end, rows, undecided, arrays)
+                    for node in replaced:
+                        if node >= 0:
+                            _note_all_undecided(node, graph, can, rows, undecided, arrays)
                     if undecided.used[0] > open_words:
                         good = False
                         ahead += 1
                         pending += ahead == 1
-                for root in range(base, end if good else base):
-                    good = ok[0, root - base] and _assign_objects(root, ok, base, assignment, changed, arrays)
+                size = columns.object_starts[graph + 1] - columns.object_starts[graph]
+                for root in range(size if good else 0):
+                    good = can[root] & ONE and _assign_objects(root, graph, can, assignment, changed, arrays)
                     if good:
                         break
                 changed[one] = -1
                 if other >= 0:
                     changed[other] = -1
                 if good:
-                    graphs[found], roots[found] = graph, objects[0]
-                    nodes[found, 0], nodes[found, 1] = one, other
-                    for which in range(2 if other >= 0 else 1):
-                        node = nodes[found, which]
-                        place = tree.places[node]
-                        if tree.kinds[node] == IS_OBJECT:
-                            words[found, which] = columns.object_names[objects[place]]
-                        elif tree.kinds[node] == IS_ATTRIBUTE:
-                            words[found, which] = attributes[place]
-                        elif tree.kinds[node] == IS_RELATION:
-                            words[found, which] = columns.triple_relations[links[place]]
-                        else:
-                            words[found, which] = columns.triple_modifiers[modifiers[place]]
+                    graphs[found], roots[found] = graph, assignment.things[0]
+                    for which in range(2):
+                        nodes[found, which] = replaced[which]
+                        if replaced[which] >= 0:
+                            words[found, which] = _get_word(replaced[which], graph, assignment, arrays)
                     found += 1
                     taken += 1
                 if taken == share or ahead == AHEAD or found == count:
@@ -783,6 +858,19 @@ def search_distractors(
     made = DistractorArrays(graphs[:found], nodes[:found], words[:found], roots[:found])
     some = undecided.used[0]
     return made, undecided.nodes[:some], undecided.codes[:some]
+
+
+@exact_inline
+def _get_word(node: int, graph: int, assignment: TreeAssignment, arrays: SearchArrays) -> Any:
+    """What stands there for a node."""
+    columns, place, kind = arrays.columns, arrays.tree.places[node], arrays.tree.kinds[node]
+    if kind == IS_OBJECT:
+        return np.int64(columns.object_names[columns.object_starts[graph] + assignment.things[place]])
+    if kind == IS_ATTRIBUTE:
+        return np.int64(assignment.attributes[place])
+    if kind == IS_RELATION:
+        return np.int64(columns.facts[assignment.links[place] + 1])
+    return np.int64(columns.facts[assignment.modifiers[place] + 2])
 
 
 @exact
@@ -801,29 +889,34 @@ def search_containing(
     for atom in range(len(atoms.nodes)):
         if rarest < 0 or _count_postings(atoms, atom) < _count_postings(atoms, rarest):
             rarest = atom
-    _mark_pattern(tree, columns, bits)
-    arrays = SearchArrays(tree, verdicts, columns, bits)
-    everything = ZERO
-    for thing in range(len(tree.names)):
-        everything |= ONE << np.uint64(thing)
+    shape = _mark_pattern(tree, columns, bits)
+    arrays = SearchArrays(tree, verdicts, columns, bits, shape)
+    can, has = np.empty(columns.widest, np.uint64), np.empty(columns.widest, np.uint64)
+    rows, nothing = np.full(len(tree.kinds), -1, np.int32), np.zeros(0, np.int32)
     graphs, counts = np.zeros(count, np.int32), np.zeros(count, np.int32)
-    found, at, drawn = 0, 0, 1
-    candidates = np.zeros(FEW, np.int32)
-    while found < count and drawn:
-        drawn = _draw_graphs(atoms, rarest, seed, at, candidates, columns)
-        for graph in candidates[:drawn]:
-            called = ZERO
-            for o in range(columns.object_starts[graph], columns.object_starts[graph + 1]):
-                called |= bits.of_name[columns.object_names[o], 0]
-            if called != everything or _find_key(without, graph) >= 0 or _is_one_of(graph, graphs, found):
+    roots = np.empty(count * columns.widest, np.int32)
+    groups, candidates, looks = np.empty((1, 6), np.int64), np.empty(CHUNK, np.int32), np.empty((1, 4), np.uint64)
+    _begin_group(groups, 0, atoms, rarest, seed, columns)
+    found, used = 0, 0
+    while found < count and groups[0, DRAWN] < groups[0, LIMIT]:
+        for c in range(_draw_chunk(groups, 0, atoms, candidates, 0, columns)):
+            graph = candidates[c]
+            if _find_names(graph, columns, bits) != shape.things:
+                continue
+            if _find_key(without, graph) >= 0 or _is_one_of(graph, graphs, found):
+                continue
+            looks[0, LACKING_THINGS] = ZERO
+            _look_at_facts(graph, 0, looks, can, arrays)
+            if not _is_whole(0, looks) or not _match_pattern(graph, can, has, nothing, rows, arrays):
                 continue
             graphs[found] = graph
-            number, _ = _find_roots(graphs[found : found + 1], arrays)
-            counts[found] = number[0]
-            found += number[0] > 0
+            for o in range(columns.object_starts[graph + 1] - columns.object_starts[graph]):
+                if can[o] & ONE:
+                    roots[used] = o
+                    used += 1
+                    counts[found] += 1
+            found += 1
             if found == count:
                 break
-        at += drawn
-    _, roots = _find_roots(graphs[:found], arrays)
     _unmark_pattern(tree, columns, bits)
-    return graphs[:found], counts[:found], roots
+    return graphs[:found], counts[:found], roots[:used]
