@@ -86,7 +86,8 @@ def _lay_out_plainly(columns: Sequence[str], rows: Sequence[Sequence[object]], w
         return None
     numeric = _find_numeric(columns, rows)
     lines = [
-        f" {(' ' * GAP).join(c.rjust(w) if n else c.ljust(w) for c, w, n in zip(row, wide, numeric, strict=True))}"
+        " "
+        + (" " * GAP).join(c.rstrip().rjust(w) if n else c.ljust(w) for c, w, n in zip(row, wide, numeric, strict=True))
         for row in (columns, *cells)
     ]
     lines.insert(1, f" {'─' * (sum(wide) + GAP * (len(wide) - 1))}")

@@ -191,9 +191,10 @@ def build_columns(index: GraphIndex) -> GraphColumns:
     largest = max(widest, *map(len, words), int(np.diff(graphs.triple_starts[graphs.object_starts]).max(initial=0)))
     largest = max(largest, int(np.diff(graphs.attribute_starts[graphs.object_starts]).max(initial=0)))
     word = np.uint16 if largest <= np.iinfo(np.uint16).max else np.uint32  # half of it, half the time
+    names: Any = graphs.object_names.astype(word)
     return GraphColumns(
         graphs.object_starts,
-        graphs.object_names.astype(word),
+        names,
         *_build_facts(graphs, word),
         widest,
         np.cumsum([0, *map(len, graphs.narrower)], dtype=np.int64),

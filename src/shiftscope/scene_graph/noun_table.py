@@ -112,7 +112,7 @@ def _share_item(bits: Bits, words: Any, one: int, other: int) -> bool:
     shared = ZERO
     for word in words:
         shared |= bits[word, one] & bits[word, other]
-    return shared != ZERO
+    return bool(shared != ZERO)
 
 
 def _pack_sets(sets: Sequence[frozenset[Any]], items: Iterable[Any] = ()) -> Bits:

@@ -273,14 +273,14 @@ def _match_bits(graph: int, can: BitWords, has: BitWords, replaced: Any, rows: C
                     if shape.children[thing] & ~has[o]:
                         can[o] &= ~(ONE << np.uint64(thing))
             some |= can[o]
-    return some == shape.things
+    return bool(some == shape.things)
 
 
 @exact_inline
-def _match_attribute(thing: int, wanted: int, row: int, places: FactPlaces, arrays: SearchArrays) -> int:
+def _match_attribute(thing: int, wanted: int, row: int, places: FactPlaces, arrays: SearchArrays) -> Any:
     """The attribute that makes the object match, −1 if none does."""
     facts, verdicts = arrays.columns.facts, arrays.verdicts.attributes
-    chosen = -1
+    chosen: Any = -1
     for k in range(places.attributes, places.relations, 2):
         if facts[k] == thing:
             code = np.int64(facts[k + 1])
@@ -293,7 +293,7 @@ def _match_attribute(thing: int, wanted: int, row: int, places: FactPlaces, arra
 
 @exact_inline
 def _match_modifier(
-    thing: int, relation: int, m: int, can: BitWords, rows: Codes, places: FactPlaces, arrays: SearchArrays
+    thing: int, relation: Any, m: int, can: BitWords, rows: Codes, places: FactPlaces, arrays: SearchArrays
 ) -> int:
     """Where the fact is that is this modifier of the object's relation, −1 if there is none."""
     tree, facts = arrays.tree, arrays.columns.facts
@@ -311,7 +311,7 @@ def _match_modifier(
 
 
 @exact_inline
-def _is_related(thing: int, relation: int, target: int, places: FactPlaces, columns: GraphColumns) -> bool:
+def _is_related(thing: int, relation: int, target: Any, places: FactPlaces, columns: GraphColumns) -> bool:
     facts = columns.facts
     for k in range(places.relations, places.modifiers, 3):
         if facts[k] == thing and facts[k + 1] == relation and facts[k + 2] == target:
@@ -597,7 +597,7 @@ def _look_at_facts(graph: int, c: int, looks: BitWords, called: BitWords, arrays
 @exact_inline
 def _is_whole(c: int, looks: BitWords) -> bool:
     """Whether the candidate has all parts of the tree somewhere."""
-    return looks[c, LACKING_THINGS] == ZERO and looks[c, LACKING_LINKS] & LOWER == ZERO
+    return bool(looks[c, LACKING_THINGS] == ZERO and looks[c, LACKING_LINKS] & LOWER == ZERO)
 
 
 @exact_inline
@@ -632,7 +632,7 @@ def _note_undecided(node: int, verdict: int, code: int, undecided: UndecidedWord
 
 @exact_inline
 def _note_all_undecided(
-    node: int, graph: int, can: BitWords, rows: Codes, undecided: UndecidedWords, arrays: SearchArrays
+    node: Any, graph: int, can: BitWords, rows: Codes, undecided: UndecidedWords, arrays: SearchArrays
 ) -> None:
     """Note the undecided words that may replace the node's in what is matched."""
     tree, verdicts, columns, _, _ = arrays

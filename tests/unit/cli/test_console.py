@@ -3,7 +3,7 @@
 from io import StringIO
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from command import ROOT, here
@@ -80,6 +80,7 @@ CELLS = st.one_of(
     rows=st.lists(st.lists(CELLS, min_size=4, max_size=4), max_size=3),
     width=st.sampled_from((None, 24, 40)),
 )
+@example(names=["% "], rows=[[0, 0, 0, 0]], width=None)  # numbers stand to the right, without spaces behind
 def test_a_table_in_a_pipe_is_the_one_that_rich_lays_out(names, rows, width):
     shown = [row[: len(names)] for row in rows]
     found = []

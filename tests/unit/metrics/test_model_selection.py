@@ -363,14 +363,14 @@ def test_throughput_of_a_shared_device_stands_apart_from_that_of_one_training():
     alone = replace(make_run("updn", EPOCHS), throughput=100.0, seconds=seconds)
     beside = replace(alone, seed=1, together=4, throughput=60.0, shared_throughput=210.0)
     text = render_selection_markdown(build_selection_results(STUDY, [make_world(), alone]))
-    assert "| updn | 100 | no | 10.0 | 2.0 | cpu |" in text and "at once" not in text
+    assert "| updn | 100 | 100 | no | 10.0 | 2.0 | cpu |" in text and "at once" not in text
     text = render_selection_markdown(build_selection_results(STUDY, [make_world(), alone, beside]))
-    assert "| updn | 100 | no | 10.0 | 2.0 | cpu |" in text
-    assert "| updn, 4 at once (60 by itself) | 210 | no | 10.0 | 2.0 | cpu |" in text
+    assert "| updn | 100 | 100 | no | 10.0 | 2.0 | cpu |" in text
+    assert "| updn, 4 at once (60 by itself) | 210 | 210 | no | 10.0 | 2.0 | cpu |" in text
     assert "questions/s is the sum over them" in text
     last_alone = replace(beside, throughput=120_000.0, shared_throughput=120_000.0)
     text = render_selection_markdown(build_selection_results(STUDY, [make_world(), last_alone]))
-    assert "| updn | 120,000 | yes | 10.0 | 2.0 | cpu |" in text and "at once" not in text
+    assert "| updn | 120,000 | 120,000 | yes | 10.0 | 2.0 | cpu |" in text and "at once" not in text
 
 
 def test_seeds_and_frequent_answers_stand_apart_and_priors_say_their_epoch():
