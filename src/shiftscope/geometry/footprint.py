@@ -109,7 +109,8 @@ def place_drawn(
     _find_planes(camera, frame, planes)
     for n in range(len(order)):
         refused[:] = 0
-        ahead[:] = stream
+        for i in range(len(stream)):  # to copy a whole array takes Numba seconds to compile
+            ahead[i] = stream[i]
         skip_draws(stream, skip)
         _bound_bodies(outlines, heights, order[n], planes, needs)
         found = False

@@ -320,7 +320,8 @@ def _merge_boxes(boxes: Ints, counts: Ints, whose: Ints, many: int) -> tuple[Int
         if i < 0 or counts[s] == 0:
             continue
         if out_counts[i] == 0:
-            out_boxes[i] = boxes[s]
+            for k in range(4):
+                out_boxes[i, k] = boxes[s, k]
         for k in range(2):
             out_boxes[i, k] = min(out_boxes[i, k], boxes[s, k])
             out_boxes[i, k + 2] = max(out_boxes[i, k + 2], boxes[s, k + 2])

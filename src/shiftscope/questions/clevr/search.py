@@ -478,7 +478,9 @@ def search_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any
     scene_out, template_out, answer_out, values_out, wording_out = found
     templates = len(start) - 1
     most = max(2, answers[:, 1].max())
-    longest = np.diff(start).max()
+    longest = np.int64(0)
+    for t in range(templates):  # np.diff takes Numba seconds to compile
+        longest = max(longest, start[t + 1] - start[t])
     register, again = np.zeros(longest, np.uint64), np.zeros(longest, np.uint64)
     place = np.zeros(longest, np.int64)
     chosen = np.zeros(steps.shape[1] - SLOTS, np.int64)
