@@ -36,6 +36,17 @@ def mirror_tables():
     return loss.make_mirror_tables(SUPERCLEVR, torch.device("cpu"))
 
 
+def test_blocks_of_pixels_are_convolved_as_pixels_are():
+    torch.manual_seed(0)
+    pixels = torch.randn(2, 3, 32, 64, dtype=torch.double).to(memory_format=torch.channels_last)
+    weight = torch.nn.Parameter(torch.randn(8, 3, 7, 7, dtype=torch.double))
+    slopes = []
+    made = [network.StemConvolution(weight)(pixels), network.convolve_blocks(pixels, weight)]
+    for found in made:
+        slopes += torch.autograd.grad(found.square().sum(), weight)
+    assert torch.allclose(*made) and torch.allclose(*slopes)
+
+
 def vehicle(shape, color, box, position=(0.0, 0.0, 0.5), parts=()):
     named = (("size", "large"), ("color", color), ("material", "metal"), ("shape", shape))
     return Object(named, box=box, position=position, parts=parts)

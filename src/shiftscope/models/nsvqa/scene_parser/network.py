@@ -91,6 +91,7 @@ SMALLEST = 32  # pixels of an image's side
 UNIT = {COARSE: 32.0, FINE: 12.0}  # pixels: a usual side of an object's box, and of a part's
 POINTED = 32.0  # pixels: how far a part usually lies from the middle of its object
 TWICE = 0.6  # boxes that overlap by more show one object, found twice: the visible boxes of two never do
+CHANNELS = 8  # a GPU's matrix units take channels in multiples of it
 RARE = -4.0  # the score a map starts from, before it learns: most cells hold nothing
 
 
@@ -124,6 +125,40 @@ class SceneParserOutput:
     known: Tensor | None = None  # [image, object, hidden] what stands for each object, of which its attributes are read
 
 
+class StemConvolution(nn.Module):
+    """The first convolution, of 7×7 pixels in steps of two.
+
+    GPUs are slow with three channels. There two by two pixels become one of twelve channels, filled up to sixteen, on
+    which 4×4 in steps of one do the same.
+    """
+
+    def __init__(self, weight: nn.Parameter) -> None:
+        super().__init__()
+        self.weight = weight  # [feature, channel, 7, 7]
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        if pixels.is_cuda:
+            return convolve_blocks(pixels, self.weight)
+        return F.conv2d(pixels, self.weight, stride=2, padding=3)
+
+
+def convolve_blocks(pixels: Tensor, weight: Tensor) -> Tensor:
+    """What 7×7 in steps of two make of [image, channel, height, width] of even sides, by blocks of 2×2 pixels."""
+    images, channels, height, width = pixels.shape
+    kind = pixels.device.type
+    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else pixels.dtype
+    wide = 4 * channels
+    full = wide + -wide % CHANNELS
+    # Place 2y + k − 3 of a column is place b of block y + a − 2, where 2a + b = k + 1: two blocks before, one behind.
+    blocks = pixels.new_zeros(images, height // 2 + 3, width // 2 + 3, full, dtype=dtype)
+    inside = blocks[:, 2:-1, 2:-1, :wide].view(images, height // 2, width // 2, 2, 2, channels)
+    inside.copy_(pixels.permute(0, 2, 3, 1).reshape(images, height // 2, 2, width // 2, 2, channels).transpose(2, 3))
+    pairs = F.pad(weight, (1, 0, 1, 0)).reshape(len(weight), channels, 4, 2, 4, 2)
+    small = pairs.permute(0, 3, 5, 1, 2, 4).flatten(1, 3)
+    small = F.pad(small, (0, 0, 0, 0, 0, full - wide)).contiguous(memory_format=torch.channels_last)
+    return F.conv2d(blocks.permute(0, 3, 1, 2), small)
+
+
 class FeaturePyramid(nn.Module):
     """A residual network whose deeper maps are handed down to the finer ones."""
 
@@ -136,6 +171,8 @@ class FeaturePyramid(nn.Module):
         sizes: Any = {"hidden_sizes": list(config.widths), "depths": list(config.depths)}
         sizes["out_features"] = [f"stage{k}" for k in range(1, 5)]
         self.backbone = backbone(ResNetConfig(embedding_size=config.stem, layer_type="basic", **sizes))
+        stem = self.backbone.embedder.embedder
+        stem.convolution = StemConvolution(stem.convolution.weight)
         c2, c3, c4, c5 = config.widths
         coarse, fine = config.coarse, config.fine
         self.from_c5, self.from_c4 = _build_conv(c5, coarse, 1), _build_conv(c4, coarse, 1)
