@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from ..executor import collect_rarely
 from ..trainable import ProgressCallback
 from .loop import TrainingPaused
 
@@ -24,10 +27,17 @@ class ProcessBeside:
     def __init__(self, call: Callable[[J, ProgressCallback], None], job: J) -> None:
         context = multiprocessing.get_context("spawn")
         self.told = context.Array("q", 2)
-        self.process = context.Process(target=_run_beside, args=(call, job, self.told))
-        self.process.start()
+        packed = pickle.dumps(job, 5)
+        self.process = context.Process(target=_run_beside, args=(call, packed, self.told))
+        self._sent = threading.Thread(target=self._send)  # what is sent is taken when the other has imported all
+        self._sent.start()
+
+    def _send(self) -> None:
+        with suppress(OSError):  # it was interrupted before it had taken everything
+            self.process.start()
 
     def wait(self, tell: ProgressCallback) -> None:
+        self._sent.join()
         while self.process.is_alive():
             self.process.join(LOOK_SECONDS)
             done, total = self.told[:]
@@ -39,6 +49,9 @@ class ProcessBeside:
 
         Ctrl-C reaches both processes, and a second interrupt would disturb what the first one leads to.
         """
+        self._sent.join()
+        if self.process.pid is None:
+            return
         self.process.join(GRACE_SECONDS)
         if self.process.is_alive() and self.process.pid is not None:
             with suppress(ProcessLookupError):
@@ -48,7 +61,7 @@ class ProcessBeside:
         self.process.join()
 
 
-def _run_beside(call: Callable[[Any, ProgressCallback], None], job: Any, told: Any) -> None:
+def _run_beside(call: Callable[[Any, ProgressCallback], None], packed: bytes, told: Any) -> None:
     parent = os.getppid()
 
     def tell(done: int, total: int, words: str) -> None:
@@ -57,4 +70,6 @@ def _run_beside(call: Callable[[Any, ProgressCallback], None], job: Any, told: A
         told[:] = [done, total]
 
     with suppress(KeyboardInterrupt, TrainingPaused):
+        with collect_rarely():
+            job = pickle.loads(packed)
         call(job, tell)

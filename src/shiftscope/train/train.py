@@ -19,6 +19,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import UserError, unknown
+from ..executor import collect_rarely
 from ..files import digest_of, find_cache_folder
 from ..folder import Folder, list_contents, open_folder
 from ..model import get_traits, is_kind
@@ -30,6 +31,7 @@ from ..trainable import (
     ACTIONS,
     IMAGES,
     PROGRAMS,
+    SCENES,
     ExampleSet,
     ProgressCallback,
     SplitData,
@@ -326,9 +328,7 @@ class _Training:
             chosen = [s for s in left if IMAGES not in s.supervision and not s.needs and not self._is_watched(s)]
             chosen = chosen[1:] if len(chosen) == len(left) else chosen
             for stage in chosen:
-                mine, theirs = (
-                    SplitData(None, s.scenes, {stage.name: s.supervision[stage.name]}) for s in (train, val)
-                )
+                mine, theirs = (_take_part(split, stage) for split in (train, val))
                 here = self.spec, self.data, self.folder.path, self.recorded
                 job = PartBeside(*here, stage.name, TrainValData(mine, theirs, 0.0), self.deadline)
                 begun[stage.name] = ProcessBeside(fit_part, job)
@@ -391,20 +391,23 @@ class _Training:
         """The config of a part, what its training is, and what came of it; without train data, as it was left."""
         import torch
 
-        config, recipe = self._make_config(stage, train), self.spec.recipe(stage)
-        torch.manual_seed(seed_of(stage.name, self.spec.seed, "weights") % SEEDS)
-        parts = {name: self._find_part(name) for name in stage.needs}
-        module = stage.build(config, parts)
-        if train is not None:
-            stage.load_pretrained(module, config)
+        with collect_rarely():  # many questions become tables here
+            config, recipe = self._make_config(stage, train), self.spec.recipe(stage)
+            torch.manual_seed(seed_of(stage.name, self.spec.seed, "weights") % SEEDS)
+            parts = {name: self._find_part(name) for name in stage.needs}
+            module = stage.build(config, parts)
+            if train is not None:
+                stage.load_pretrained(module, config)
+            examples = self._make_examples(stage, train, config, parts) if train else None
+            val_examples = self._make_examples(stage, val, config, parts)
         task = TrainTask(
             stage.name,
             module,
             stage.loss,
             stage.measure,
             stage.choose_by,
-            self._make_examples(stage, train, config, parts) if train else None,
-            self._make_examples(stage, val, config, parts),
+            examples,
+            val_examples,
             recipe,
             stage.check,
             stage.batch_to_measure(self.device),
@@ -502,6 +505,13 @@ def fit_part(job: PartBeside, tell: ProgressCallback) -> None:
         is_beside=True,
     )
     training.fit_stage(job.spec.trainable.stage(job.stage), job.splits.train, job.splits.val, tell)
+
+
+def _take_part(split: SplitData, stage: TrainStage) -> SplitData:
+    """What of a split a stage that sees no picture learns from."""
+    return SplitData(
+        None, split.scenes if SCENES in stage.supervision else (), {stage.name: split.supervision[stage.name]}
+    )
 
 
 def _name_part(stage: TrainStage) -> str:
