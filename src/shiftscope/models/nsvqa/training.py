@@ -199,8 +199,9 @@ class ImageExamples:
     def batch(self, rows: torch.Tensor) -> Any:
         from .scene_parser.loss import SceneParserBatch
 
-        images = self.pixels[rows.to(self.pixels.device)].to(self.device, non_blocking=True)
-        return SceneParserBatch(images, self.labels.take(rows.to(self.device)))
+        here = rows.to(self.device, non_blocking=True)  # to wait for it is to wait for the step before
+        picked = self.pixels[here if self.pixels.device == here.device else rows]
+        return SceneParserBatch(picked.to(self.device, non_blocking=True), self.labels.take(here))
 
 
 class QuestionExamples:
