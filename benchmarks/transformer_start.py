@@ -77,9 +77,11 @@ class ToyWorld:
 class ToyLxmert(nn.Module):
     """The study's network, whose regions are those of the toy world."""
 
-    def __init__(self, start: str, width: int) -> None:
+    def __init__(self, start: str, width: int, layers: str) -> None:
+        """`layers` over words, over regions, across both."""
         super().__init__()
-        sizes = {"width": width, "heads": 4, "inside": 4 * width, "text_layers": 2, "image_layers": 1, "layers": 2}
+        sizes = {"width": width, "heads": 4, "inside": 4 * width}
+        sizes |= dict(zip(("text_layers", "image_layers", "layers"), map(int, layers.split("+")), strict=True))
         stage = LxmertStage().configure({**{k: str(v) for k, v in sizes.items()}, "visual": "64", "start": start})
         config = AnswererConfig(WORDS, ANSWERS, (480, 320), {}, dict(stage.sizes))
         self.network: Any = stage.build_network(config)
@@ -94,6 +96,7 @@ class ToyLxmert(nn.Module):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--layers", default="2+1+2", help="Over words, over regions, across both.")
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--lr", type=float, default=5e-4)
@@ -106,7 +109,7 @@ def main() -> None:
 
 def learn(start: str, given: argparse.Namespace) -> None:
     torch.manual_seed(given.seed)
-    model, world = ToyLxmert(start, given.width), ToyWorld(given.seed)
+    model, world = ToyLxmert(start, given.width, given.layers), ToyWorld(given.seed)
     rate = torch.optim.AdamW(model.parameters(), lr=given.lr, weight_decay=0.01)
     warm = torch.optim.lr_scheduler.LambdaLR(rate, lambda step: min(1.0, (step + 1) / 100))
     held, began = world.ask(2000), time.monotonic()
@@ -123,7 +126,8 @@ def learn(start: str, given: argparse.Namespace) -> None:
                 right = model.eval()(held.batch).argmax(-1) == held.answers
             shares = (100 * right[held.asked == k].float().mean() for k in range(len(ASKED)))
             told = ", ".join(f"{name} {float(share):.0f}%" for name, share in zip(ASKED, shares, strict=True))
-            print(f"{start}, width {given.width}, step {step}: {told}; {time.monotonic() - began:.0f} s", flush=True)
+            what = f"{start}, width {given.width}, {given.layers}, step {step}"
+            print(f"{what}: {told}; {time.monotonic() - began:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,9 @@ def command(
     together: Annotated[
         int, typer.Option(min=1, help="Trainings that run at once on the device, each in a process of its own.")
     ] = 1,
+    keep_epochs: Annotated[
+        bool, typer.Option("--keep-epochs", help="Keep the weights of the epochs that a strategy chose, as models.")
+    ] = False,
     tables: Annotated[bool, typer.Option("--tables", help="Train nothing: print tables of stored records.")] = False,
     page: Annotated[Path | None, typer.Option(help="With --tables: write them to this file, as Markdown.")] = None,
     merge: Annotated[list[Path] | None, typer.Option(help="Add the records of these files to the records.")] = None,
@@ -107,6 +110,7 @@ def command(
             workers=workers or os.cpu_count() or 1,
             together=together,
             minutes=minutes,
+            keep_epochs=keep_epochs,
             command=shlex.join(["shiftscope", *sys.argv[1:]]),
         )
         for record in run_selection_study(spec, tell=warn, bar=shard_bar, make_bar=shard_bar):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,14 @@ def list_epochs(folder: Path) -> dict[int, Path]:
     return {int(path.parent.name): path.parent for path in found}
 
 
-def remove_epochs(folder: Path) -> None:
-    """All but the epoch that the training chose, which is the folder itself."""
-    shutil.rmtree(folder / EPOCHS_FOLDER, ignore_errors=True)
+def remove_epochs(folder: Path, but: Collection[int] = ()) -> None:
+    """All but some, and the epoch that the training chose, which is the folder itself."""
+    kept = {f"{epoch:03}" for epoch in but}
+    for path in (folder / EPOCHS_FOLDER).glob("*"):
+        if path.name not in kept:
+            shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):  # some are left, or none were there
+        (folder / EPOCHS_FOLDER).rmdir()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -69,9 +69,11 @@ class WeightAverage:
     def __init__(self, module: nn.Module) -> None:
         self.module = copy_module(module)
         mine, theirs = self.module.state_dict(), module.state_dict()
-        floats = [name for name in mine if mine[name].is_floating_point()]
+        fixed = {name for name, parameter in module.named_parameters() if not parameter.requires_grad}
+        floats = [name for name in mine if mine[name].is_floating_point() and name not in fixed]
+        counts = [name for name in mine if not mine[name].is_floating_point()]
         self._smooth = [mine[n] for n in floats], [theirs[n] for n in floats]
-        self._counts = [(mine[n], theirs[n]) for n in mine if n not in floats]
+        self._counts = [mine[n] for n in counts], [theirs[n] for n in counts]
 
     def update(self, keep: float, step: int) -> None:
         """Take in the weights after a step. At first it forgets faster, not to drag its beginning along.
@@ -83,8 +85,8 @@ class WeightAverage:
         keep = min(keep, (1 + step) / (10 + step))
         with torch.no_grad():
             torch._foreach_lerp_(*self._smooth, 1 - keep)
-            for mine, theirs in self._counts:
-                mine.copy_(theirs)
+            if self._counts[0]:
+                torch._foreach_copy_(*self._counts)
 
 
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, each of which takes half a second

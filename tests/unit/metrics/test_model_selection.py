@@ -306,8 +306,8 @@ def test_records_of_another_loss_are_not_mixed_in():
     assert results.outdated == 1 and list(results.runs) == [("updn", 1, WHOLE)]
     assert results.find_score("updn", IID).value == pytest.approx(0.75)
     assert "1 record left out whose methods were trained with other settings" in render_selection_markdown(results)
-    kept = build_selection_results(STUDY, [make_world(), make_run("lxmert", EPOCHS, recipe={})])
-    assert kept.outdated == 0 and list(kept.runs) == [("lxmert", 0, WHOLE)]
+    kept = build_selection_results(STUDY, [make_world(), make_run("lxmert width=384", EPOCHS, recipe={})])
+    assert kept.outdated == 0 and list(kept.runs) == [("lxmert width=384", 0, WHOLE)]
     gamma = make_run("updn+lpf gamma=5", EPOCHS, recipe={"gamma": "1"})
     assert build_selection_results(STUDY, [make_world(), gamma]).outdated == 1
     assert all("loss" in dict(m.settings) for m in (*STUDY.methods, *STUDY.language_methods))

@@ -12,7 +12,15 @@ import pytest
 from lazy import lazy
 from shiftscope.folder import open_folder
 from shiftscope.train.checkpoint import TrainState, claim_spec, read_state, write_state
-from shiftscope.train.loop import TrainingPaused, TrainTask, _group_parameters, compute_shares, count_validation, fit
+from shiftscope.train.loop import (
+    TrainingPaused,
+    TrainTask,
+    WeightAverage,
+    _group_parameters,
+    compute_shares,
+    count_validation,
+    fit,
+)
 from shiftscope.train.schedule import scale_learning_rate
 from shiftscope.trainable import TrainRecipe, shuffle_batches
 
@@ -317,3 +325,19 @@ def test_a_tail_follows_while_validation_rises_and_resumes_there(accelerator, tm
     assert len(done) == 4
     again = fit(tailed(), accelerator, seed=3, checkpoints=held)
     assert same(whole.module, again.module) and plain(whole.rows) == plain(again.rows)
+
+
+def test_an_average_moves_with_what_learns_and_counts_what_is_counted():
+    module = build_network()
+    module[0].requires_grad_(False)
+    average = WeightAverage(module)
+    before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    with torch.no_grad():
+        for tensor in module.state_dict().values():
+            tensor += 2
+    average.update(0.5, step=100)
+    found = average.module.state_dict()
+    assert torch.equal(found["0.weight"], before["0.weight"])  # it is not learned, so it stays
+    for name in ("3.weight", "1.running_mean"):
+        torch.testing.assert_close(found[name], before[name] + 1)
+    assert found["1.num_batches_tracked"] == before["1.num_batches_tracked"] + 2

@@ -58,7 +58,7 @@ def shuffle_images(batch: Any) -> tuple[Any, torch.Tensor]:
     if batch.rows is not None:
         return replace(batch, rows=batch.rows[order], most=len(batch)), differs
     images = batch.images
-    picked = images.take(order) if hasattr(images, "groups") else images.index_select(0, order)
+    picked = images.index_select(0, order) if isinstance(images, torch.Tensor) else images.take(order)
     return replace(batch, images=picked), differs
 
 

@@ -246,6 +246,8 @@ class AnswerStage(TrainStage):
 class AnswerExamples:
     """Questions as a table of numbers on the device, and what there is to see of each image."""
 
+    step = STEP
+
     def __init__(
         self,
         questions: AnsweredQuestions,
@@ -282,7 +284,7 @@ class AnswerExamples:
 
         from .network import AnswerBatch
 
-        longest = min(-(-int(self.lengths[rows].max()) // STEP) * STEP, self.words.shape[1])
+        longest = min(-(-int(self.lengths[rows].max()) // self.step) * self.step, self.words.shape[1])
         here = rows.to(self.device, non_blocking=True)
         images, image_rows, most = None, None, 1
         which = self.image_of[rows]

@@ -8,16 +8,22 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..end_to_end.network import AnswerBatch, AnswerStates, pick_rows
 from ..end_to_end.questions import END, PAD, AnswererConfig
 from ..nsvqa.scene_parser.config import SceneParserConfig
 from ..nsvqa.scene_parser.network import SceneParser
 from ..nsvqa.scene_parser.regions import count_numbers, find_regions
-from ..region_vqa.network import AlignedLinear, RegionTable, group_regions
+from ..region_vqa.network import ALIGNED, AlignedLinear, PickedRegions, RegionTable, align_rows, group_regions
 
 LONGEST = 128  # tokens of an action and a question that are read, the first one included
 CORNERS = 4  # numbers that say where a region lies
+
+
+def align_regions(seen: Tensor) -> Tensor:
+    """On a GPU, with so many regions that are not there behind them that attention has aligned rows."""
+    return F.pad(seen, (0, 0, 0, -seen.shape[1] % ALIGNED)) if seen.is_cuda else seen
 
 
 class Lxmert(nn.Module):
@@ -92,13 +98,14 @@ class Lxmert(nn.Module):
         given: Any = batch.images
         if given is None:
             given = torch.zeros(len(batch), 1, self.seen + CORNERS + 1, device=batch.words.device)
-        elif isinstance(given, RegionTable):
-            given = self.encode_regions(given)
+        elif isinstance(given, RegionTable | PickedRegions):
+            given = self.encode_regions(given.read() if isinstance(given, PickedRegions) else given)
         elif given.dtype == torch.uint8:
             given = self.encode_images(given)
         seen = pick_rows(given, batch.rows)
         first = torch.full_like(batch.words[:, :1], END)
-        words = torch.cat([first, batch.words], 1)[:, :LONGEST]
+        words = align_rows(torch.cat([first, batch.words], 1)[:, :LONGEST])  # with PAD, which is 0
+        seen = align_regions(seen)
         there = seen[..., -1] > 0
         there = there | ~there.any(1, keepdim=True)  # attention needs something to attend to
         found = self.body(

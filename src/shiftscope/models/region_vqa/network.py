@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ ALIGNED = 8  # numbers: a GPU multiplies matrices faster whose rows are a multip
 class RegionGroup:
     """Regions of one sort in some images."""
 
-    features: Tensor  # [image, region, number] float16
+    features: Tensor  # [image, region, number] float16, on a GPU bfloat16
     corners: Tensor  # [image, region, left top right bottom] from 0 to 1
     exists: Tensor  # [image, region] bool
 
@@ -63,7 +63,7 @@ def group_regions(regions: Regions, parts: bool) -> RegionTable:
 
     def build_group(features: Tensor, boxes: Tensor, exists: Tensor) -> RegionGroup:
         corners = torch.cat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:]], -1).float() / scale
-        return RegionGroup(align_rows(features), corners, exists > 0)
+        return RegionGroup(round_features(align_rows(features)), corners, exists > 0)
 
     groups = [build_group(regions.features, regions.boxes, regions.exists)]
     if parts:
@@ -71,9 +71,31 @@ def group_regions(regions: Regions, parts: bool) -> RegionTable:
     return RegionTable(tuple(groups))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PickedRegions:
+    """The regions of some images of a table, which are read from it when they are looked at.
+
+    A captured step then reads the table, which is one for a whole training, where it lies: no batch has a copy of it.
+    """
+
+    pick: Callable[[Tensor], RegionTable]  # of numbers of images
+    rows: Tensor  # [question] the number of its image
+
+    def take(self, rows: Tensor) -> PickedRegions:
+        return PickedRegions(self.pick, self.rows.index_select(0, rows))
+
+    def read(self) -> RegionTable:
+        return self.pick(self.rows)
+
+
 def align_rows(table: Tensor) -> Tensor:
     """On a GPU, rows with so many zeros behind them that their length is a multiple of ALIGNED."""
     return F.pad(table, (0, -table.shape[-1] % ALIGNED)) if table.is_cuda else table
+
+
+def round_features(features: Tensor) -> Tensor:
+    """On a GPU, in the numbers that autocast would make of them in every step."""
+    return features.bfloat16() if features.is_cuda else features
 
 
 class AlignedLinear(nn.Linear):
@@ -241,6 +263,8 @@ class RegionAnswerer(Answerer):
         return align_rows(seen), there | ~there.any(1, keepdim=True)  # attention needs something to attend to
 
     def read_states(self, batch: AnswerBatch) -> AnswerStates:
+        if isinstance(batch.images, PickedRegions):
+            batch = replace(batch, images=batch.images.read())
         seen, there = self.see(batch)
         states = self.question.scan(batch.words)
         question = self.question.pick_last(states, batch.lengths)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import torch
 
 FEATURES = "features"  # the setting that names a file of region features
+STEP = 2  # words, as in `end_to_end`: these networks read word by word, and each that is padded costs as one more
 
 
 class RegionStage(AnswerStage):
@@ -85,10 +86,14 @@ class RegionStage(AnswerStage):
 class TabledQuestions(AnswerExamples):
     """Questions, and the regions of all images as a table on the device, of which each batch picks rows."""
 
+    step = STEP
+
     def __init__(self, questions: AnsweredQuestions, config: AnswererConfig, table: Any, device: str) -> None:
         super().__init__(questions, config, None, device)
         self.table = table
 
     def batch(self, rows: torch.Tensor) -> Any:
+        from .network import PickedRegions
+
         plain = super().batch(rows)
-        return replace(plain, images=self.table.take(plain.image_of))
+        return replace(plain, images=PickedRegions(self.table.take, plain.image_of))

@@ -44,6 +44,7 @@ def section(results: SelectionResults) -> Section | None:
         )
     if branches:
         note += f" Accuracy on IID val of what was trained before, by seed, per cent: {'; '.join(branches)}."
+    note += f" {extra}" if (extra := results.study.notes.get("throughput")) else ""
     heads = ("", "questions/s", "by training", "in budget", "training, s", "answering, s", "device")
     return Section("Cost", [Table("Throughput", heads, rows, note)]) if rows else None
 

@@ -43,6 +43,7 @@ from ...suites.selection_study import SelectionScale, SelectionStudy, SelectionT
 from ...train import train as training
 from ...train.accelerator import make_accelerator
 from ...train.data import TrainingData
+from ...train.epochs import remove_epochs
 from ...train.loop import TrainingPaused
 from ...trainable import SplitData, TrainStage
 from ...url_path import refuse_url
@@ -93,6 +94,7 @@ class SelectionStudySpec:
     workers: int = 1
     together: int = 1  # trainings at once, on the one device
     minutes: float | None = None
+    keep_epochs: bool = False  # every epoch's weights until all strategies have chosen, then those of chosen epochs
     command: str = ""
 
     def write_command(self) -> str:
@@ -148,6 +150,8 @@ class _SelectionRunner:
         for job, run in (self._train_at_once if self.spec.together > 1 else self._train_in_turn)(todo, data, world):
             self.store.add(run)
             shutil.rmtree(self._find_folder(job) / ANSWERS, ignore_errors=True)
+            if self.spec.keep_epochs:
+                remove_epochs(self._find_folder(job), but=set(map(int, run.hits)))
             yield run
         if self.failed:
             names = "; ".join(self.failed)
@@ -300,6 +304,7 @@ class _SelectionRunner:
             settings=self.spec.study.find_settings(method, job.training),
             device=self.spec.device,
             workers=self.spec.workers,
+            keep_epochs=self.spec.keep_epochs,
             command=self.spec.command,
         )
         return spec, opened

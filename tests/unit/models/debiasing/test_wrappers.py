@@ -141,6 +141,25 @@ def test_irrelevant_pairs_exclude_the_questions_own_image():
         assert differs[k] == (batch.image_of[k] != batch.image_of[same.index(True)])
 
 
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_regions_are_picked_from_a_table_when_they_are_looked_at(backbone):
+    """A step that is captured has their rows for input, and no copy of what lies in the table."""
+    from shiftscope.models.debiasing.ssl import shuffle_images
+
+    stage, module = build(backbone)
+    module.eval()
+    batch, rows = make_batch(), torch.tensor([3, 0, 3, 1, 4])
+    picked = replace(batch, images=regions.PickedRegions(batch.images.take, rows))
+    torch.testing.assert_close(
+        stage.logits(module, picked), stage.logits(module, replace(batch, images=batch.images.take(rows)))
+    )
+    torch.manual_seed(4)
+    other, _ = shuffle_images(picked)
+    torch.manual_seed(4)
+    wanted, _ = shuffle_images(replace(batch, images=batch.images.take(rows)))
+    torch.testing.assert_close(stage.logits(module, other), stage.logits(module, wanted))
+
+
 def test_pairs_begin_after_their_share_of_the_training():
     class Examples:
         def batch(self, rows):

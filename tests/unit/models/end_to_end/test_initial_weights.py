@@ -42,6 +42,21 @@ def test_an_lxmert_tells_from_the_start_where_regions_are():
     assert alike["glorot"] < 0 < 0.4 < alike["bert"]
 
 
+def test_tokens_and_regions_that_fill_rows_up_for_a_gpu_change_no_score(monkeypatch):
+    from shiftscope.models.end_to_end.network import AnswerBatch
+    from shiftscope.models.lxmert import network
+
+    model = begin(LxmertStage(), LXMERT, "glorot")
+    seen = torch.cat([torch.randn(2, 3, 16), torch.rand(2, 3, 4), torch.tensor([[1, 1, 0], [1, 0, 0]])[..., None]], -1)
+    batch = AnswerBatch(torch.tensor([[3, 4, 2], [4, 2, 0]]), torch.tensor([3, 2]), seen)
+    wanted = model.read_states(batch)
+    monkeypatch.setattr(network, "align_rows", lambda words: torch.nn.functional.pad(words, (0, 4)))
+    monkeypatch.setattr(network, "align_regions", lambda seen: torch.nn.functional.pad(seen, (0, 0, 0, 5)))
+    found = model.read_states(batch)
+    torch.testing.assert_close(found.scores, wanted.scores)
+    torch.testing.assert_close(found.question, wanted.question)
+
+
 def test_a_start_is_told_and_a_wrong_one_refused(refuses):
     stage = ReaderStage()
     assert stage.configure({"start": "bert"}).start == stage.start == "bert"

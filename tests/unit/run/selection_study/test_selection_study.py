@@ -19,6 +19,7 @@ from shiftscope.store.dataset import Dataset
 from shiftscope.suites import load_suite
 from shiftscope.suites.selection_study import SelectionScale, SelectionStudy, StudyMethod
 from shiftscope.suites.vqa_vs.study import NOTES
+from shiftscope.train.epochs import list_epochs
 
 
 class TinyStudy(SelectionStudy):
@@ -124,6 +125,23 @@ def test_real_questions_are_scored_in_thirds_and_a_failure_does_not_end_the_stud
     assert round(score.value * 60 * 3) % 2 == 0  # two thirds each
     text = render_selection_markdown(results)
     assert "| lstm | 1 |" in text and "60 in the IID test" in text
+
+
+def test_epochs_are_kept_until_all_strategies_have_chosen_and_then_those_that_one_chose(audit, tmp_path, monkeypatch):
+    held = []
+
+    def add(store, run):
+        held.extend(list(list_epochs(path.parent)) for path in tmp_path.glob("weights/*/model.json"))
+        keep(store, run)
+
+    keep = SelectionStore.add
+    monkeypatch.setattr(SelectionStore, "add", add)
+    study, cells = WordStudy(), tmp_path / "cells"
+    spec = SelectionStudySpec(study, tmp_path, cells, study.build_language_scale(), (), ("lstm",), audit=audit)
+    *_, run = run_selection_study(replace(spec, device="cpu", keep_epochs=True))
+    assert held[-1] == [1, 2, 3, 4]
+    (folder,) = (path.parent for path in tmp_path.glob("weights/*/model.json"))
+    assert list(list_epochs(folder)) == sorted(map(int, run.hits)) and len(run.hits) < 4
 
 
 class BranchStudy(TinyStudy):

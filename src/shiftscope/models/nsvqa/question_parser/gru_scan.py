@@ -30,9 +30,12 @@ def scan_layer(gru: nn.GRU, layer: int, given: Sequence[Tensor], start: Tensor) 
     """
     ways = ("", "_reverse")[: len(given)]
     weights = [[getattr(gru, f"{kind}_l{layer}{way}") for kind in GRU_WEIGHTS] for way in ways]
-    sums = [functional.linear(table, own[0], own[2]) for table, own in zip(given, weights, strict=True)]
+    # Steps first before the projection: what it gives is three states wide and would be copied to be turned round.
+    turned = [table.transpose(0, 1).contiguous() for table in given]
+    sums = [functional.linear(table, own[0], own[2]) for table, own in zip(turned, weights, strict=True)]
     inner, bias = (torch.stack([own[k] for own in weights]) for k in (1, 3))
-    states = scan_gru(torch.stack(sums).permute(2, 0, 1, 3), inner, bias, start)
+    inputs = sums[0][:, None] if len(sums) == 1 else torch.stack(sums, 1)
+    states = scan_gru(inputs, inner, bias, start)
     return states.permute(1, 2, 0, 3).unbind()
 
 
