@@ -47,10 +47,18 @@ class TransformerLayer(nn.Module):
         self.widen, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        asked = self.attend(self.before(tokens)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        query, key, value = asked.unbind(0)
+        query, key, value = self.ask(tokens).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
         found = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        tokens = tokens + F.dropout(self.gather(found.transpose(1, 2).flatten(2)), self.dropout, self.training)
+        return self.think(tokens, found.transpose(1, 2).flatten(2))
+
+    def ask(self, tokens: Tensor) -> Tensor:
+        """[row, token, 3 × width] queries, keys and values. Apart, as is `think`, to be compiled without attention."""
+        asked: Tensor = self.attend(self.before(tokens))
+        return asked
+
+    def think(self, tokens: Tensor, found: Tensor) -> Tensor:
+        """[row, token, width] tokens with what their attention found."""
+        tokens = tokens + F.dropout(self.gather(found), self.dropout, self.training)
         found = self.narrow(F.gelu(self.widen(self.between(tokens))))
         return tokens + F.dropout(found, self.dropout, self.training)
 
