@@ -125,6 +125,17 @@ def test_answers_are_sorted_by_kind_and_their_chances_sum_to_one():
     assert torch.allclose(found.exp().sum(1), torch.ones(3), atol=1e-5)
 
 
+def test_what_is_compiled_is_there():
+    """Two halves of every layer around its attention; together they are the layer."""
+    stage = GroundedAnswerStage().configure({"width": "32", "heads": "2", "layers": "1", "align": "8"})
+    features = {"scene_parser": lazy("shiftscope.models.nsvqa.scene_parser.config").SceneParserConfig(SCHEMA).to_json()}
+    module = network.Mdetr(AnswererConfig(("red",), ("yes", "no"), (96, 64), features, stage.sizes))
+    owners = [name.rpartition(".") for name in stage.compiled]
+    assert all(callable(getattr(module.get_submodule(owner), method)) for owner, _, method in owners)
+    layers = [name for name, part in module.named_modules() if isinstance(part, network.TransformerLayer)]
+    assert {owner for owner, _, _ in owners} == set(layers) and len(owners) == 2 * len(layers)
+
+
 def test_a_backbone_without_a_detector_is_refused():
     with pytest.raises(UserError, match="scene parser's folder, not 'scratch'"):
         GroundedAnswerStage().configure({"backbone": "scratch"})

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ...answer import spell
 from ...schema import Schema
@@ -22,6 +23,8 @@ WAVES = 4  # octaves in which the middle of a box is also given
 FRAME = 5 + 4 * WAVES  # numbers that say where a box lies
 LONGEST = 256  # words of a question that are read; the most redundant ones have 230
 ORDER = 0.5  # size of what says where a word stands, beside the word's own: else its order is not seen for long
+# Not cuDNN's, which plans anew for every shape: batches differ in their images and in the length of questions.
+ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 WARMTH = 0.07  # by which likeness is divided, before it learns
 NUMBER, TRUTH, OTHER = "number", "truth", "other"  # kinds of answers, besides the attributes
 
@@ -47,10 +50,19 @@ class TransformerLayer(nn.Module):
         self.widen, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        asked = self.attend(self.before(tokens)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        query, key, value = asked.unbind(0)
+        asked: Any = self.ask(tokens)
+        query, key, value = asked.unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
         found = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        tokens = tokens + F.dropout(self.gather(found.transpose(1, 2).flatten(2)), self.dropout, self.training)
+        return self.think(tokens, found.transpose(1, 2).flatten(2))
+
+    def ask(self, tokens: Tensor) -> Tensor:
+        """[row, token, 3 × width] queries, keys and values. Apart, as is `think`, to be compiled without attention."""
+        asked: Tensor = self.attend(self.before(tokens))
+        return asked
+
+    def think(self, tokens: Tensor, found: Tensor) -> Tensor:
+        """[row, token, width] tokens with what their attention found."""
+        tokens = tokens + F.dropout(self.gather(found), self.dropout, self.training)
         found = self.narrow(F.gelu(self.widen(self.between(tokens))))
         return tokens + F.dropout(found, self.dropout, self.training)
 
@@ -65,8 +77,9 @@ class TransformerStack(nn.Module):
     def forward(self, tokens: Tensor, shown: Tensor) -> Tensor:
         """Tokens [row, token, width], of which those shown are attended to, at least one of each row."""
         mask = shown[:, None, None].expand(-1, 1, shown.shape[1], -1)
-        for layer in self.layers:
-            tokens = layer(tokens, mask)
+        with sdpa_kernel(ATTENTION):
+            for layer in self.layers:
+                tokens = layer(tokens, mask)
         return tokens
 
 

@@ -42,7 +42,7 @@ class GroundingStage(AnswerStage):
     supervision = AnswerStage.supervision | {GROUNDING, SCENES}
     sizes = SIZES
     captured = False  # the number of images of a batch differs
-    recipe = TrainRecipe(epochs=6, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.1, clip=1.0)
+    recipe = TrainRecipe(epochs=4, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.1, clip=1.0)
     check = 10_000
 
     def build_network(self, config: AnswererConfig) -> nn.Module:
@@ -105,7 +105,14 @@ class GroundedAnswerStage(GroundingStage):
     name = ANSWERER
     needs = (FINDER,)
     check = 20_000
-    recipe = TrainRecipe(epochs=30, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.02, clip=1.0, patience=3)
+    recipe = TrainRecipe(epochs=24, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.02, clip=1.0, patience=5)
+
+    @property
+    def compiled(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The layers of this stage, which is long enough to earn back what compiling costs."""
+        counts = {"text": "text_layers", "image": "image_layers", "joint": "layers"}
+        layers = [f"{stack}.layers.{k}" for stack, name in counts.items() for k in range(int(self.sizes[name]))]
+        return tuple(f"{layer}.{method}" for layer in layers for method in ("ask", "think"))
 
     def identify(self) -> dict[str, Any]:
         return super().identify() | {"still_grounding": STILL_GROUNDING}

@@ -215,6 +215,16 @@ def test_what_differs_between_images_reaches_the_head_of_film():
     assert (pooled - pooled.mean(0)).norm(dim=1).mean() > 0.125 * pooled.norm(dim=1).mean()
 
 
+def test_the_head_of_film_can_read_the_question(splits):
+    """Only where it is asked to; entries of the published form are still known."""
+    for asked, more in (("", 0), ("1", 16)):
+        stage = configure("film", **({"asked": asked} if asked else {}))
+        module, examples = start(stage, splits)
+        states = stage.read_states(module.eval(), examples.batch(torch.arange(4)))
+        assert states.joint.shape[1] == module.joint_size == 2 * 16 + more
+        assert ("asked" in stage.identify()["sizes"]) == bool(asked)
+
+
 @pytest.mark.parametrize("model", ["lstm", "film"])
 def test_dropout_takes_words_while_a_model_learns(model, splits):
     module, examples = start(configure(model, dropout="0", word_dropout="0.9"), splits)
