@@ -26,7 +26,7 @@ SIZES = MappingProxyType(
     {"width": 256, "heads": 4, "inside": 1024, "layers": 6, "set_layers": 2, "patch": 40, "dropout": 0.1}
 )
 IMAGE_TOKENS = "image_tokens"  # in a split's supervision: what was computed of its images before
-TOGETHER = 16  # batches sorted together, by images and then by length: each has about a quarter of some number's lengths
+TOGETHER = 16  # batches sorted together, by images and then by length: a quarter of the lengths each, if in fours
 
 
 class ImageSetStage(AnswerStage):
@@ -34,7 +34,7 @@ class ImageSetStage(AnswerStage):
 
     sizes: Mapping[str, float] = SIZES
     captured = True
-    recipe = TrainRecipe(epochs=20, batch=256, lr=4e-4, weight_decay=0.01, warmup=0.1, clip=1.0)
+    recipe = TrainRecipe(epochs=30, batch=256, lr=4e-4, weight_decay=0.01, warmup=0.03, clip=1.0, patience=5)
 
     def configure(self, settings: Mapping[str, str]) -> Self:
         from ..end_to_end.image_features import HUB
