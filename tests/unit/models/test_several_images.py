@@ -103,6 +103,36 @@ def test_neither_order_nor_missing_images_count(model):
     assert (module(replace(batch, images=others)) - scores).abs().amax(1).min() > 1e-5
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_what_a_batch_leaves_out_changes_no_score(model):
+    """Batches are as wide as their most images and longest question; regions that no image has are dropped."""
+    stage, data = find_stage(model), collect_toy(12)
+    config = stage.fit_vocabulary(SCHEMA, data)
+    module = stage.build(config, {}).eval()
+    examples = stage.make_examples(data, config, "cpu")
+    whole = examples.batch(torch.arange(12))
+    assert whole.images.shape[1:3] == (3, 1)  # of 12 regions one is there
+    wide = torch.nn.functional.pad(whole.images, (0, 0, 0, 11, 0, 2))
+    words = torch.nn.functional.pad(whole.words, (0, 8))
+    wide = replace(whole, words=words, images=wide, present=torch.nn.functional.pad(whole.present, (0, 2)))
+    scores = module(whole)
+    assert torch.allclose(module(wide), scores, atol=1e-5)
+    for rows in (torch.arange(0, 12, 3), torch.arange(1, 12, 3), torch.arange(2, 12, 3)):  # of one, two, three images
+        some = examples.batch(rows)
+        assert some.images.shape[1] == 1 + int(rows[0])
+        assert torch.allclose(module(some), scores[rows], atol=1e-5)
+
+
+def test_a_batch_holds_questions_about_as_many_images_and_an_epoch_nearly_all():
+    stage, data = find_stage("visualbert"), collect_toy(480)
+    examples = stage.make_examples(data, stage.fit_vocabulary(SCHEMA, data), "cpu")
+    batches, again = (examples.epoch(32, np.random.default_rng(seed)) for seed in (0, 1))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(480))
+    widths = [len(set(examples.counts[rows].tolist())) for rows in batches]
+    assert widths == [1] * len(widths)
+    assert [rows.tolist() for rows in batches] != [rows.tolist() for rows in again]
+
+
 def draw_regions(*shape):
     """Looks as large and as different as the shipped scene parser's, and corners."""
     near = 0.7 * torch.rand(*shape, 2)

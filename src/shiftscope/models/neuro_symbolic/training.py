@@ -131,7 +131,7 @@ class SequenceStage(PairStage):
 
     check = 6000
     captured = True
-    recipe = TrainRecipe(epochs=30, batch=256, lr=5e-4, weight_decay=0.01, warmup=0.1, ema=0.998, clip=1.0)
+    recipe = TrainRecipe(epochs=30, batch=256, lr=5e-4, weight_decay=0.01, warmup=0.03, ema=0.998, clip=1.0, patience=4)
 
     def __init__(
         self, parser: str, form: str = "compositional", sizes: Mapping[str, int] | None = None, pretrained: str = ""

@@ -13,7 +13,7 @@ from ...errors import UserError
 from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
-from ...trainable import ANSWERS, IMAGES, SplitData, TrainRecipe
+from ...trainable import ANSWERS, IMAGES, Rows, SplitData, TrainRecipe
 from ..end_to_end.questions import AnswererConfig
 from ..end_to_end.training import NOTHING, STEP, AnswerExamples, AnswerStage
 from .questions import NO_IMAGE, ImageSetQuestions
@@ -26,6 +26,7 @@ SIZES = MappingProxyType(
     {"width": 256, "heads": 4, "inside": 1024, "layers": 6, "set_layers": 2, "patch": 40, "dropout": 0.1}
 )
 IMAGE_TOKENS = "image_tokens"  # in a split's supervision: what was computed of its images before
+TOGETHER = 16  # batches sorted together, by images and then by length: a quarter of the lengths each, if in fours
 
 
 class ImageSetStage(AnswerStage):
@@ -33,7 +34,7 @@ class ImageSetStage(AnswerStage):
 
     sizes: Mapping[str, float] = SIZES
     captured = True
-    recipe = TrainRecipe(epochs=20, batch=256, lr=4e-4, weight_decay=0.01, warmup=0.1, clip=1.0)
+    recipe = TrainRecipe(epochs=30, batch=256, lr=4e-4, weight_decay=0.01, warmup=0.03, clip=1.0, patience=5)
 
     def configure(self, settings: Mapping[str, str]) -> Self:
         from ..end_to_end.image_features import HUB
@@ -105,20 +106,38 @@ class ImageSetExamples(AnswerExamples):
     ) -> None:
         import torch
 
-        super().__init__(questions, config, None, device)
-        self.images = images
+        super().__init__(questions, config, None, device, TOGETHER)
+        self.images = None if images is None else cut_absent(images)
         rows = questions.images if images is not None else np.zeros((len(questions), 1), np.int64)
         self.rows = torch.from_numpy(rows).to(device)  # [question, place] its images
+        self.counts = torch.from_numpy((rows != NO_IMAGE).sum(1))  # [question] how many, on the host
+
+    def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
+        """Questions about as many images together, and of these such of similar length: each place costs a network."""
+        from ..nsvqa.question_parser.loss import make_batches
+
+        key = self.counts * (1 + self.lengths.max()) + self.lengths
+        return make_batches(key.numpy(), batch, random, self.together)
 
     def batch(self, rows: torch.Tensor) -> Any:
         from .network import ImageSetBatch
 
         longest = min(-(-int(self.lengths[rows].max()) // STEP) * STEP, self.words.shape[1])
         here = rows.to(self.device, non_blocking=True)
-        which = self.rows[here]
+        which = self.rows[here, : int(self.counts[rows].max())]
         images = None
         if self.images is not None:
             images = self.images[which.clamp(min=0).to(self.images.device)].to(self.device)
         return ImageSetBatch(
             self.words[here, :longest].long(), images, which != NO_IMAGE, self.targets[here], self.about_parts[here]
         )
+
+
+def cut_absent(images: Tensor) -> Tensor:
+    """Regions without the places that are empty in every image, the last; pixels as they are."""
+    import torch
+
+    if images.dtype == torch.uint8:
+        return images
+    there = (images[..., -1] > 0).any(0).nonzero()
+    return images[:, : int(there.max()) + 1 if len(there) else 1]
