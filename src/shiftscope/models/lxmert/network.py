@@ -108,13 +108,34 @@ class Lxmert(nn.Module):
         seen = align_regions(seen)
         there = seen[..., -1] > 0
         there = there | ~there.any(1, keepdim=True)  # attention needs something to attend to
-        found = self.body(
-            input_ids=words,
-            visual_feats=seen[..., : self.seen],
-            visual_pos=seen[..., self.seen : -1],
-            attention_mask=(words != PAD).float(),
-            visual_attention_mask=there.float(),
-            output_hidden_states=True,
-        )
-        question = found.language_hidden_states[int(self.config.sizes["text_layers"]) - 1][:, 0]
-        return AnswerStates(self.answer(found.pooled_output), found.pooled_output, question)
+        pooled, question = self.cross(words, seen, there)
+        return AnswerStates(self.answer(pooled), pooled, question)
+
+    def cross(self, words: Tensor, seen: Tensor, there: Tensor) -> tuple[Tensor, Tensor]:
+        """The text's pooled state, and what its first token is before the first crossing.
+
+        As transformers' model goes through its layers, but the last one: what that would make of regions, and of all
+        words but the first, is read by nobody.
+        """
+        body: Any = self.body
+        encoder = body.encoder
+        read, looked = _mask_out(words == PAD), _mask_out(~there)
+        text = body.embeddings(words, torch.zeros_like(words))
+        regions = encoder.visn_fc(seen[..., : self.seen], seen[..., self.seen : -1])
+        for layer in encoder.layer:
+            (text,) = layer(text, read)
+        for layer in encoder.r_layers:
+            (regions,) = layer(regions, looked)
+        question = text[:, 0]
+        *crossings, last = encoder.x_layers
+        for layer in crossings:
+            text, regions = layer(text, read, regions, looked)
+        (text,) = last.visual_attention(text, regions, looked)
+        (text,) = last.lang_self_att(text, read)
+        first = text[:, :1]
+        return body.pooler(last.lang_output(last.lang_inter(first), first)), question
+
+
+def _mask_out(absent: Tensor) -> Tensor:
+    """[text, 1, 1, token] what is added to attention's scores."""
+    return absent[:, None, None].float() * torch.finfo(torch.float32).min

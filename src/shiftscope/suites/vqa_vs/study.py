@@ -111,7 +111,7 @@ NOTES = {
     "own split. The sets are small, so that a batch has 64 questions here instead of 512: 12 epochs of a batch of 512 "
     "would be some hundred steps, in which UpDn learns no more than the most frequent answers. One seed is planned. "
     "Choosing on OOD test takes early epochs where few samples are shortcuts, and heads suffer from that.",
-    "throughput": "`lxmert width=384` is none of the eleven and not meant to be in budget: it takes 5 GFLOP a question.",
+    "throughput": "`lxmert width=384` is none of the eleven and not meant to be in budget: a question takes 5 GFLOP.",
 }
 
 

@@ -57,6 +57,18 @@ def test_tokens_and_regions_that_fill_rows_up_for_a_gpu_change_no_score(monkeypa
     torch.testing.assert_close(found.question, wanted.question)
 
 
+@pytest.mark.parametrize("layers", [1, 3])
+def test_an_lxmert_tells_what_transformers_own_model_does(layers):
+    model = begin(LxmertStage(), LXMERT | {"layers": layers}, "glorot")
+    words = torch.tensor([[2, 3, 4, 2], [2, 4, 2, 0]])
+    seen, there = torch.randn(2, 3, 21), torch.tensor([[True, True, False], [True, False, False]])
+    pooled, question = model.cross(words, seen, there)
+    inputs = {"visual_feats": seen[..., :16], "visual_pos": seen[..., 16:20], "visual_attention_mask": there.float()}
+    own = model.body(words, attention_mask=(words != 0).float(), output_hidden_states=True, **inputs)
+    torch.testing.assert_close(pooled, own.pooled_output)
+    torch.testing.assert_close(question, own.language_hidden_states[0][:, 0])
+
+
 def test_a_start_is_told_and_a_wrong_one_refused(refuses):
     stage = ReaderStage()
     assert stage.configure({"start": "bert"}).start == stage.start == "bert"
