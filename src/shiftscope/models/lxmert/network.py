@@ -121,11 +121,9 @@ class Lxmert(nn.Module):
         encoder = body.encoder
         read, looked = _mask_out(words == PAD), _mask_out(~there)
         text = body.embeddings(words, torch.zeros_like(words))
-        regions = encoder.visn_fc(seen[..., : self.seen], seen[..., self.seen : -1])
+        regions = self.look(seen, looked)
         for layer in encoder.layer:
             (text,) = layer(text, read)
-        for layer in encoder.r_layers:
-            (regions,) = layer(regions, looked)
         question = text[:, 0]
         *crossings, last = encoder.x_layers
         for layer in crossings:
@@ -134,6 +132,14 @@ class Lxmert(nn.Module):
         (text,) = last.lang_self_att(text, read)
         first = text[:, :1]
         return body.pooler(last.lang_output(last.lang_inter(first), first)), question
+
+    def look(self, seen: Tensor, absent: Tensor) -> Tensor:
+        """[text, region, width] what is known of each region before the first crossing."""
+        encoder: Any = self.body.encoder
+        regions: Tensor = encoder.visn_fc(seen[..., : self.seen], seen[..., self.seen : -1])
+        for layer in encoder.r_layers:
+            (regions,) = layer(regions, absent)
+        return regions
 
 
 def _mask_out(absent: Tensor) -> Tensor:
