@@ -109,9 +109,10 @@ def describe_world(results: SelectionResults) -> list[str]:
             continue
         parts = ", ".join(sorted({run.training.partition("/")[0] for run in runs}))
         theirs, ours = ("GPU" if one.spec.get(DEVICE) else "CPU" for one in (other, world))
+        how = f"drawn by a {theirs} instead of a {ours}" if theirs != ours else "drawn and stored anew"
         sentences.append(
             f"{count_noun(len(runs), 'training')} ({parts}) saw the same scenes with the same questions in pictures "
-            f"drawn by a {theirs} (data {other.data[:12]}) instead of a {ours}: colours differ by a rounding."
+            f"{how} (data {other.data[:12]}): colours differ by a rounding, if at all."
         )
     sentences += _tell_repeats(results)
     if results.left_out:
