@@ -2,19 +2,22 @@
 
 import json
 from collections import namedtuple
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from lazy import lazy
+from shiftscope.folder import open_folder
 from shiftscope.model import ModelTraits
 from shiftscope.run.make import make
 from shiftscope.suites.clevr import suite as clevr
 from shiftscope.train import train as training
+from shiftscope.train.checkpoint import read_state, write_state
+from shiftscope.train.loop import TrainingPaused
 from shiftscope.train.train import TrainSpec, train
 from shiftscope.trainable import ANSWERS, Trainable, TrainRecipe, TrainStage, shuffle_batches
-from shiftscope.trained_folder import TrainedFolder
+from shiftscope.trained_folder import TRAINING_FOLDER, TrainedFolder
 
 torch = lazy("torch")
 
@@ -103,6 +106,17 @@ def test_a_model_of_a_few_lines_is_trained(data, tmp_path, monkeypatch):
     assert sorted(p.name for p in Path(tmp_path / "model").iterdir()) == [
         "model.json", "training.jsonl", "words.safetensors"
     ]  # fmt: skip
+
+
+def test_a_training_that_was_paused_tells_the_seconds_of_all_its_starts(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "find_trainable", lambda model: Words())
+    spec = TrainSpec("words", str(data), device="cpu")
+    with pytest.raises(TrainingPaused):
+        train(replace(spec, minutes=1e-9), tmp_path)
+    checkpoints = open_folder(tmp_path / TRAINING_FOLDER)
+    write_state(checkpoints, "words", replace(read_state(checkpoints, "words"), seconds=1000.0))
+    seconds = train(spec, tmp_path).about["seconds"]
+    assert 1000 < seconds["words"] < seconds["all"] < 1100
 
 
 def test_an_unknown_part_is_refused(data, monkeypatch, refuses):

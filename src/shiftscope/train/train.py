@@ -261,7 +261,9 @@ class _Training:
 
         start = time.monotonic()
         stages, trained = self.spec.stages, self.spec.trainable.folder
-        left = [stage for stage in stages if not self._is_done(stage)]
+        states = [read_state(self.checkpoints, stage.name) for stage in stages]
+        earlier = sum(state.seconds for state in states if state is not None)
+        left = [stage for stage, state in zip(stages, states, strict=True) if state is None or not state.done]
         train = self._gather_split(TRAIN, left) if left else None
         val = self._gather_split(VAL, stages)
         schema, size = self.data.schema, (self.data if self.other is None else self.other).size
@@ -291,7 +293,8 @@ class _Training:
                 if stage.name not in done:
                     files[stage.name] = self.other.read_bytes(stage.name)
                     about |= {key: self.other.about.get(key) for key in (stage.name, *stage.figures)}
-        self.seconds["all"] = (self.splits.seconds if self.splits else 0.0) + time.monotonic() - start
+        made = self.splits.seconds if self.splits else 0.0
+        self.seconds["all"] = made + earlier + time.monotonic() - start  # what ran side by side before counts in full
         about |= {
             "command": self.spec.command,
             "device": name_device(self.accelerator.device),

@@ -13,6 +13,7 @@ from lazy import lazy
 torch = lazy("torch")
 
 
+@pytest.mark.filterwarnings("ignore:RNN module weights")  # of torch's own, which is given one way's weights of two
 @pytest.mark.parametrize("ways", [1, 2])
 def test_it_is_torchs_own(ways):
     device = "cuda" if torch.cuda.is_available() else "cpu"
