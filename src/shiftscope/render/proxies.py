@@ -38,16 +38,17 @@ def fit_boxes(mesh: Mesh) -> MeshBoxes:
     """Cut the box around the mesh, again and again, where that leaves the least air."""
     points, normals, areas, surface = _sample_surface(mesh)
     boxes, cuts = [np.arange(len(points))], [_find_best_cut(points)]
-    whole = float(np.prod(np.maximum(points.max(0) - points.min(0), THIN)))
+    low, high = _bound_points(points)
+    whole = float(np.prod(np.maximum(high - low, THIN)))
     while len(boxes) < MOST_BOXES:
         (gain, axis, at), k = max((cut, k) for k, cut in enumerate(cuts))
         if gain < GAIN * whole:
             break
-        low = points[boxes[k], axis] < at
-        boxes[k : k + 1] = [boxes[k][low], boxes[k][~low]]
-        cuts[k : k + 1] = [_find_best_cut(points[box]) for box in boxes[k : k + 2]]
+        below = points[boxes[k], axis] < at
+        boxes[k : k + 1] = [boxes[k][below], boxes[k][~below]]
+        cuts[k : k + 1] = [_find_best_cut(points.take(box, 0)) for box in boxes[k : k + 2]]
     boxes.sort(key=lambda box: -float(areas[box].sum()))
-    low, high = (np.array([side(points[box], axis=0) for box in boxes]) for side in (np.min, np.max))
+    low, high = map(np.array, zip(*(_bound_points(points.take(box, 0)) for box in boxes), strict=True))
     halves = np.maximum(high - low, THIN) / 2
     solid, shares = [], []
     for box, half in zip(boxes, halves, strict=True):
@@ -59,9 +60,15 @@ def fit_boxes(mesh: Mesh) -> MeshBoxes:
     return MeshBoxes((low + high) / 2, halves, np.array(solid), areas, areas.sum(1, keepdims=True))
 
 
+def _bound_points(points: Doubles) -> tuple[Doubles, Doubles]:
+    """The lowest and highest corner; NumPy goes through three long rows ten times faster than through many short."""
+    rows = np.ascontiguousarray(points.T)
+    return rows.min(1), rows.max(1)
+
+
 def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
     """Points spread evenly over the surface, with the normal, the area and the surface each stands for."""
-    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    a, b, c = (mesh.vertices.take(mesh.triangles[:, k], 0) for k in range(3))
     across = np.cross(b - a, c - a)
     size = np.maximum(np.linalg.norm(across, axis=1), 1e-12)
     counts = np.maximum(np.ceil(POINTS * size / size.sum()), 1).astype(np.int64)
@@ -71,8 +78,8 @@ def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
     u, v = (k * 0.7548776662466927 + 0.5) % 1.0, (k * 0.5698402909980532 + 0.5) % 1.0
     u, v = np.where(u + v > 1, 1 - u, u), np.where(u + v > 1, 1 - v, v)
     u, v = np.where(counts[t] == 1, 1 / 3, u)[:, None], np.where(counts[t] == 1, 1 / 3, v)[:, None]
-    points = a[t] + u * (b - a)[t] + v * (c - a)[t]
-    return points, (across / size[:, None])[t], (size / 2 / counts)[t], mesh.part_of[t]
+    points = a.take(t, 0) + u * (b - a).take(t, 0) + v * (c - a).take(t, 0)
+    return points, (across / size[:, None]).take(t, 0), (size / 2 / counts)[t], mesh.part_of[t]
 
 
 @exact

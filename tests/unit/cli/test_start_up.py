@@ -35,3 +35,26 @@ def test_small_jobs_import_nothing_heavy(tmp_path):
     assert list_imports([MAKE, RUN, ["score", "log"]], {*HEAVY, "numba"}, tmp_path) == ["numba"]
     (tmp_path / "log").rename(tmp_path / "old")
     assert list_imports([RUN], {*HEAVY, "numba"}, tmp_path) == []
+
+
+COUNT_COLLECTIONS = """
+import atexit, gc, sys
+gc.set_threshold(1_000_000_000)
+def count():
+    return sum(generation["collections"] for generation in gc.get_stats())
+before = count()
+from shiftscope.cli import main
+atexit.register(lambda: print("collections", count() - before, "frozen", gc.get_freeze_count() > 100_000))
+main()
+"""
+
+
+def test_a_small_command_never_looks_for_cycles(tmp_path):
+    """Neither while it works nor at its end, and nothing that it printed is lost."""
+    for folder in ("compiled", "kept"):  # compiling makes more records
+        command = ["make", "superclevr", "--images", "3", "--size", "48x32", "--out", folder]
+        given = [sys.executable, "-c", COUNT_COLLECTIONS, *command]
+        done = subprocess.run(given, cwd=tmp_path, capture_output=True, text=True, check=True)
+    wrote, counts = done.stdout.splitlines()[-2:]
+    assert wrote.startswith("wrote kept")
+    assert counts == "collections 0 frozen True"

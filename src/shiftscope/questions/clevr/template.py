@@ -9,7 +9,7 @@ texture. Constraints say which fillings are no question. A filled template gives
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, Literal
 
 from ...errors import UserError, did_you_mean
@@ -342,14 +342,21 @@ class TemplateProgramBuilder:
     """The programs of one template; a node made once is used again."""
 
     def __init__(self, template: Template, vocabulary: SlotVocabulary) -> None:
+        self.template = template
         self.terms = vocabulary.names
         self.relations = vocabulary.schema.relations
-        # For each node of the template the two that it reads, −1 for none, and its pieces: the slot, −1 for none, and
-        # the nodes for each code in it.
-        self._plan: list[tuple[int, int, list[tuple[int, Sequence[NodesByInputs]]]]] = []
-        for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
+
+    @cached_property  # few questions use few templates
+    def _plan(self) -> list[tuple[int, int, list[tuple[int, Sequence[NodesByInputs]]]]]:
+        """For each node of the template the two that it reads, −1 for none, and its pieces.
+
+        A piece is its slot, −1 for none, and the nodes for each code in it.
+        """
+        plan = []
+        for n, pieces in zip(self.template.nodes, expand_nodes(self.template), strict=True):
             left, right = (*n.inputs, -1, -1)[:2]
-            self._plan.append((left, right, [(p.slot, self._list_nodes(p)) for p in pieces]))
+            plan.append((left, right, [(p.slot, self._list_nodes(p)) for p in pieces]))
+        return plan
 
     def __call__(self, values: list[int]) -> Program:
         """The program for these codes, one a slot; a negative one leaves the slot empty."""
