@@ -19,7 +19,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.cluster import open_cluster
+from benchmarks.memory import list_tree, read_resident, watch_memory
 from benchmarks.table import row
 from shiftscope.formats.vqa import question_types
 from shiftscope.rng import derive
@@ -43,7 +43,6 @@ LONGEST = 6  # words after the type
 NEW_WORD = 0.4  # share of the questions that get another last word
 QUESTIONS_PER_IMAGE = 5
 BUDGET_SECONDS, BUDGET_GB = 15 * 60, 3.0
-LOOK_SECONDS = 0.25  # between looks at the memory
 
 MEASURED = """
 import json, resource, sys, time
@@ -118,44 +117,15 @@ def measure(folder: Path, workers: int, cluster: str = "") -> dict[str, Any]:
     command = [sys.executable, str(script), str(folder / "shards"), str(folder / f"out{cluster[:3]}")]
     command += [str(workers), cluster]
     idle = sum(map(read_resident, list_tree(os.getpid()))) if cluster else 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        peaks, top = [0], os.getpid() if cluster else process.pid
-        over = threading.Event()
-
-        def watch() -> None:
-            while not over.wait(LOOK_SECONDS):
-                peaks.append(sum(map(read_resident, list_tree(top))))
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
+        watch_memory(os.getpid() if cluster else process.pid) as seen,
+    ):
         output, _ = process.communicate()
-        over.set()
-        watcher.join()
     if process.returncode:
         raise SystemExit(process.returncode)
     told: dict[str, Any] = json.loads(output)
-    return told | {"peak_gb": max(peaks) / 1e9, "idle_gb": idle / 1e9}
-
-
-def list_tree(top: int) -> list[int]:
-    """A process and all that it started, directly or not."""
-    found = [top]
-    for pid in found:
-        try:
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                found += map(int, (task / "children").read_text().split())
-        except OSError:  # it has ended
-            continue
-    return found
-
-
-def read_resident(pid: int) -> int:
-    """Bytes in memory; what several processes share counts once, a part of it for each (Linux's Pss)."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:  # it has ended
-        return 0
-    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return told | {"peak_gb": max(seen) / 1e9, "idle_gb": idle / 1e9}
 
 
 def make_shards(folder: Path, samples: int) -> None:
