@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ...errors import UserError
 from ...folder import lock_folder, lock_path
 from ...model import (
     ADAPTATION_IMAGES,
@@ -287,7 +288,7 @@ class _StudyRun:
         folder = self.parts.combine(row.trained.label.replace("@", "-").replace(" ", "-"), parts)
         if self.kept.get((family, row.trained)) != origin.weights:
             yield self._add(self._build_training_record(origin, parts))
-        models: dict[tuple[str, str], Model] = {}
+        models: dict[tuple[str, str], Model | None] = {}
         for tested, split in tests:
             if self._lacks_time():
                 yield None
@@ -297,8 +298,11 @@ class _StudyRun:
                 if self._lacks_time():  # what is done is stored, and an entry takes seconds
                     yield None
                 key = contender.model, contender.positions
-                models[key] = models.get(key) or self._build_model(contender, folder)
-                entry = self._evaluate(origin, contender, models[key], testset)
+                if key not in models:
+                    models[key] = self._find_model(contender, folder)
+                if (model := models[key]) is None:
+                    continue
+                entry = self._evaluate(origin, contender, model, testset)
                 self.done[contender, row.trained, tested, split] = origin.weights, entry.origin.learned
                 yield self._add(entry)
             if not missing and self._lacks_diagnosis(origin, tested):
@@ -308,6 +312,16 @@ class _StudyRun:
                 }
                 runs = {m: evaluate_testset(model, m, testset) for m, model in plain.items()}
                 yield self._add(diagnose_models(runs, plain[names[0]], testset, origin))
+
+    def _find_model(self, contender: Contender, folder: Path) -> Model | None:
+        """None, and a sentence, where older weights have learned nothing of such positions."""
+        try:
+            return self._build_model(contender, folder)
+        except UserError as error:
+            if contender.positions == DEFAULTS.positions:
+                raise
+            self.tell(f"{contender.label} is left out: {error}")
+            return None
 
     def _build_model(self, contender: Contender, folder: Path) -> Model:
         options = ModelOptions(device=self.device, trace=False, positions=contender.positions)

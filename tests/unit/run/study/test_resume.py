@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from shiftscope.errors import UserError
 from shiftscope.model import Prompt
 from shiftscope.question import Question
 from shiftscope.result import Prediction, QuestionRecord
@@ -209,6 +210,25 @@ def test_positions_and_splits_are_gone_through(lab, tmp_path):
     assert len(build_transfer_matrix(stored, TINY).entries) == 12  # of the test split
     assert len(build_transfer_matrix(stored, TINY, split="val").entries) == 12
     assert list(study(asked)) == []
+
+
+def test_positions_that_weights_know_nothing_of_are_left_out_with_a_sentence(lab, tmp_path, monkeypatch, refuses):
+    refused = ["predicted"]
+
+    def build(text, setting):
+        if setting.options.positions in refused:
+            raise UserError("it has learned no relations")
+        return Asked(text.partition(":")[0])
+
+    monkeypatch.setattr(module, "build_model", build)
+    told = []
+    asked = conditions(tmp_path, positions=("boxes", "predicted"))
+    cells = [r for r in study(asked, tell=told.append) if isinstance(r, TransferEntry)]
+    assert {c.model for c in cells} == {"p_nsvqa", "p_nsvqa, norm"}
+    assert set(told) >= {"p_nsvqa, predicted is left out: it has learned no relations"}
+    refused.append("boxes")
+    with refuses("it has learned no relations"):
+        list(study(conditions(tmp_path / "again")))
 
 
 def test_everything_is_asked_again_once_it_rests_on_something_else(lab, tmp_path):
