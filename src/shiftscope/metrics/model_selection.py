@@ -205,7 +205,7 @@ class SelectionResults:
     left_out: int = 0  # records of other worlds
     outdated: int = 0  # records of this world whose methods had other settings than today, such as another loss
     redrawn: tuple[StudyWorld, ...] = ()  # the same world by other devices, whose records count, too
-    repeats: tuple[SelectionRun, ...] = ()  # earlier trainings with data and seed of another, which counts
+    repeats: tuple[SelectionRun, ...] = ()  # earlier trainings with the seed of another, which counts
     language: SelectionResults | None = None  # the same of real questions, by models that read these alone
     _clusters: dict[str, SceneClusters] = field(default_factory=dict)
     _unpacked: dict[tuple[Any, ...], npt.NDArray[Any]] = field(default_factory=dict)  # of runs' epochs, and of sets
@@ -405,7 +405,7 @@ def _build_results(study: Any, records: Sequence[StudyWorld | SelectionRun], sca
     runs = [r for r in records if isinstance(r, SelectionRun) and r.data in same]
     alike = [run for run in runs if study.trains_alike(run)]
     kept = {run.key: run for run in sorted(alike, key=lambda run: run.made)}
-    repeats = tuple(run for run in alike if kept[run.key] is not run and kept[run.key].data == run.data)
+    repeats = tuple(run for run in alike if kept[run.key] is not run)
     others = sum(isinstance(r, SelectionRun) for r in records) - len(runs)
     return SelectionResults(study, worlds[best], kept, others, len(runs) - len(alike), redrawn, repeats)
 

@@ -105,7 +105,13 @@ def test_the_same_world_drawn_by_another_device_counts_and_is_told():
     )
     assert results.find_score("ban", IID).value == 1.0 and results.world.data == "d"
     page = render_selection_markdown(results)
-    assert "1 training (whole) saw the same scenes" in page and "drawn by a GPU (data c) instead of a CPU" in page
+    assert "1 training (whole) saw the same scenes" in page and "drawn by a GPU instead of a CPU (data c)" in page
+    again = replace(other, data="d", made="1")
+    anew = [replace(one, spec={"device": "cuda"}) if one is records[0] else one for one in records]
+    results = build_selection_results(STUDY, [*anew, again])
+    assert list(results.list_repeats()) == [("ban", 0, WHOLE)]  # also of pictures drawn anew
+    page = render_selection_markdown(build_selection_results(STUDY, anew))
+    assert "drawn and stored anew (data c)" in page
     asked = replace(drawn, sizes=drawn.sizes | {"val": 11})  # by the same spec, with other questions
     results = build_selection_results(STUDY, [*records[:3], asked, other])
     assert results.find_score("ban", IID) is None and results.left_out == 1
@@ -329,7 +335,7 @@ def test_what_is_not_measured_is_a_dash_with_its_command():
 
 
 def test_reported_means_are_those_of_the_reported_sets():
-    for method in ("s_mrl", "updn", "updn+lmh", "updn+lmh_l", "updn+lmh_v", "updn+ssl", "ban", "lxmert"):
+    for method in ("s_mrl", "updn", "updn+lmh", "updn+lmh_l", "updn+lmh_v", "updn+ssl", "ban", "lxmert width=384"):
         sets = [REPORTED.find("ood_accuracy", method, s) for s in SHORTCUTS]
         assert np.mean(sets) == pytest.approx(REPORTED.find("ood_accuracy", method, "mean"), abs=6e-5)
 
@@ -342,6 +348,7 @@ def test_evenness_without_groups_of_one_answer_is_told_beside():
     text = render_selection_markdown(build_selection_results(STUDY, [world, *runs]))
     assert "| QT | 0.500 | 0.900 |" in text and "by groups with several answers alone" in text
     assert "| QT | 0.500 | – |" in render_selection_markdown(build_selection_results(STUDY, [make_world(), *runs]))
+    assert "lxmert width=384 +" in text and ", lxmert +" not in text  # two sizes of one model are not two
 
 
 def test_ranks_correlate():

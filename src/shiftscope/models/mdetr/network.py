@@ -21,7 +21,7 @@ from ..nsvqa.scene_parser.regions import Regions, count_numbers, find_regions
 
 WAVES = 4  # octaves in which the middle of a box is also given
 FRAME = 5 + 4 * WAVES  # numbers that say where a box lies
-LONGEST = 256  # words of a question that are read; the most redundant ones have 230
+LONGEST = 256  # words of a question that are read; a few of the most redundant ones have more
 ORDER = 0.5  # size of what says where a word stands, beside the word's own: else its order is not seen for long
 # Not cuDNN's, which plans anew for every shape: batches differ in their images and in the length of questions.
 ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]

@@ -140,9 +140,9 @@ def make_batches(
     found: list[Rows] = []
     for start in range(0, len(order), size * together):
         chunk = order[start : start + size * together]
+        chunk = chunk[: len(chunk) - len(chunk) % size]  # before they are sorted, or the longest would never be learned
         chunk = chunk[np.argsort(lengths[chunk], kind="stable")]
-        whole = len(chunk) - len(chunk) % size
-        found += np.split(chunk[:whole], whole // size) if whole else []
+        found += np.split(chunk, len(chunk) // size) if len(chunk) else []
     return [found[i] for i in random.permutation(len(found))]
 
 
