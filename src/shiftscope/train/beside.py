@@ -29,7 +29,7 @@ class ProcessBeside:
         self.told = context.Array("q", 2)
         packed = pickle.dumps(job, 5)
         self.process = context.Process(target=_run_beside, args=(call, packed, self.told))
-        self._sent = threading.Thread(target=self._send)  # what is sent is taken when the other has imported all
+        self._sent = threading.Thread(target=self._send)  # sending waits until the other process has imported all
         self._sent.start()
 
     def _send(self) -> None:

@@ -103,6 +103,16 @@ def test_neither_order_nor_missing_images_count(model):
     assert (module(replace(batch, images=others)) - scores).abs().amax(1).min() > 1e-5
 
 
+def test_only_places_that_no_image_has_are_cut():
+    from shiftscope.models.several_images.training import cut_absent
+
+    images = torch.zeros(2, 5, 3)
+    images[0, 0, -1] = images[1, 2, -1] = 1.0
+    assert torch.equal(cut_absent(images), images[:, :3])
+    assert cut_absent(torch.zeros(2, 5, 3)).shape == (2, 1, 3)
+    assert cut_absent(torch.zeros(2, 8, 8, 3, dtype=torch.uint8)).shape == (2, 8, 8, 3)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_what_a_batch_leaves_out_changes_no_score(model):
     """Batches are as wide as their most images and longest question; regions that no image has are dropped."""
@@ -126,11 +136,23 @@ def test_what_a_batch_leaves_out_changes_no_score(model):
 def test_a_batch_holds_questions_about_as_many_images_and_an_epoch_nearly_all():
     stage, data = find_stage("visualbert"), collect_toy(480)
     examples = stage.make_examples(data, stage.fit_vocabulary(SCHEMA, data), "cpu")
+    examples.lengths = torch.arange(480) % 7 + 1
     batches, again = (examples.epoch(32, np.random.default_rng(seed)) for seed in (0, 1))
     assert sorted(np.concatenate(batches).tolist()) == list(range(480))
     widths = [len(set(examples.counts[rows].tolist())) for rows in batches]
     assert widths == [1] * len(widths)
+    assert max(len(set(examples.lengths[rows].tolist())) for rows in batches) < 7
     assert [rows.tolist() for rows in batches] != [rows.tolist() for rows in again]
+
+
+def test_the_questions_that_fill_no_batch_are_other_ones_in_each_epoch():
+    """Also those about the most images, in the most words, which are sorted last."""
+    stage, data = find_stage("visualbert"), collect_toy(490)
+    examples = stage.make_examples(data, stage.fit_vocabulary(SCHEMA, data), "cpu")
+    last = np.argmax(examples.counts.numpy() * 1000 + examples.lengths.numpy())
+    seen = [np.concatenate(examples.epoch(32, np.random.default_rng(seed))) for seed in range(8)]
+    assert {len(rows) for rows in seen} == {480}
+    assert sum(last in rows for rows in seen) >= 5
 
 
 def draw_regions(*shape):

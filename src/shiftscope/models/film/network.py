@@ -56,8 +56,8 @@ class FilmAnswerer(Answerer):
             *(nn.Conv2d(width, width, 3, self.size("stride"), 1), nn.BatchNorm2d(width), nn.ReLU()),
         )
         self.trunk = FilmTrunk(width, self.size("blocks"), pooled)
-        self.asked = bool(config.sizes.get("asked", 0))  # a model that was trained before says nothing of it
-        self.joint_size, self.question_size = 2 * pooled + self.asked * hidden, hidden
+        self.direct = bool(config.sizes.get("direct", 0))  # a model that was trained before says nothing of it
+        self.joint_size, self.question_size = 2 * pooled + self.direct * hidden, hidden
         self.answer = AnswerHead(self.joint_size, self.size("answers"), len(config.answers), dropout)
 
     def read_states(self, batch: AnswerBatch) -> AnswerStates:
@@ -67,4 +67,4 @@ class FilmAnswerer(Answerer):
         set_by = self.film(self.drop(question)).to(cells.dtype)
         scales, shifts = set_by.view(len(batch), 2, self.size("blocks"), -1).unbind(1)
         known = self.trunk(cells, 1 + scales, shifts)
-        return self.answer.read_states(torch.cat([known, question], 1) if self.asked else known, question)
+        return self.answer.read_states(torch.cat([known, question], 1) if self.direct else known, question)

@@ -215,14 +215,16 @@ def test_what_differs_between_images_reaches_the_head_of_film():
     assert (pooled - pooled.mean(0)).norm(dim=1).mean() > 0.125 * pooled.norm(dim=1).mean()
 
 
-def test_the_head_of_film_can_read_the_question(splits):
-    """Only where it is asked to; entries of the published form are still known."""
-    for asked, more in (("", 0), ("1", 16)):
-        stage = configure("film", **({"asked": asked} if asked else {}))
+def test_the_head_of_film_can_read_the_question(splits, refuses):
+    """Only where it is told to; entries of the published form are still known."""
+    for direct, more in ((None, 0), ("0", 0), ("1", 16)):
+        stage = configure("film", **({} if direct is None else {"direct": direct}))
         module, examples = start(stage, splits)
         states = stage.read_states(module.eval(), examples.batch(torch.arange(4)))
         assert states.joint.shape[1] == module.joint_size == 2 * 16 + more
-        assert ("asked" in stage.identify()["sizes"]) == bool(asked)
+        assert ("direct" in stage.identify()["sizes"]) == bool(more)
+    with refuses("setting direct must be 0 or 1, not '3'"):
+        configure("film", direct="3")
 
 
 @pytest.mark.parametrize("model", ["lstm", "film"])
