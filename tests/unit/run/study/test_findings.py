@@ -350,8 +350,15 @@ def speeds(*records):
 
 def test_targets_of_speed_are_decided_on_the_machine_they_were_set_for():
     # 10 images seen in 2 s; 30 questions seen, read and run in 6 s
-    fast = [changed(cell(10), device="NVIDIA H200"), training(device="NVIDIA H200")]
-    assert speeds(*fast) == [(HOLDS, "7.00 min"), (FAILS, "5 images/s"), (FAILS, "5 questions/s")]
+    usual = [changed(cell(10, model=name), device="NVIDIA H200") for name in ("nsvqa", "p_nsvqa")]
+    fast = [usual[0], training(device="NVIDIA H200")]
+    expected = [(HOLDS, "7.00 min"), (FAILS, "5 images/s"), (FAILS, "5 questions/s")]
+    assert speeds(*usual, fast[1]) == expected
+    assert speeds(*fast)[1:] == [expected[1], (NOT_MEASURED, "")]
+    slower = (("see", 20.0), ("read", 30.0), ("execute", 10.0))  # under other conditions, which do not count
+    others = [cell(10, model=model, under=under) for model, under in (("nsvqa", ("predicted",)), ("nscl", ()))]
+    crowd = [replace(changed(one, device="NVIDIA H200"), seconds=slower) for one in others]
+    assert speeds(*usual, *crowd, fast[1]) == expected
     slow = training(device="NVIDIA H200", took=(*TOOK[:2], ("scene, all", 321.0), *TOOK[3:]))
     assert speeds(fast[0], slow)[0] == (FAILS, "8.02 min")
     again = changed(training(TrainingSetup(seed=1), device="NVIDIA H200"), made="2027-01-01")
