@@ -14,6 +14,7 @@ from shiftscope.models.mdetr.training import GroundedAnswerStage
 from shiftscope.question import GroundedPhrase, Question
 from shiftscope.scene import Object, Part, Scene, load_schema
 
+answerers = lazy("shiftscope.models.end_to_end.network")
 loss = lazy("shiftscope.models.mdetr.loss")
 network = lazy("shiftscope.models.mdetr.network")
 regions = lazy("shiftscope.models.nsvqa.scene_parser.regions")
@@ -173,3 +174,25 @@ def test_batches_hold_questions_of_like_length_about_the_same_images():
     assert np.mean([np.ptp(lengths[rows]) for rows in batches]) < 12
     assert max(len(set(images[rows])) for rows in batches) <= 20  # of four batches of five images each
     assert [int(lengths[rows].mean()) for rows in batches] != sorted(int(lengths[rows].mean()) for rows in batches)
+
+
+def test_long_questions_are_read_to_their_end_and_alike_alone_and_among_others():
+    parser = lazy("shiftscope.models.nsvqa.scene_parser.config").SceneParserConfig(SCHEMA)
+    sizes = {"width": 32, "heads": 2, "text_layers": 1, "image_layers": 0, "layers": 1, "align": 8, "dropout": 0.0}
+    features = {"scene_parser": parser.to_json(), "trained": False}
+    torch.manual_seed(0)
+    words = tuple(f"w{k}" for k in range(40))
+    module = network.Mdetr(AnswererConfig(words, ("yes", "no", "red"), (96, 64), features, sizes)).eval()
+    lengths = torch.tensor([4, 90, network.LONGEST])
+    asked = torch.randint(3, 43, (3, network.LONGEST)) * (torch.arange(network.LONGEST) < lengths[:, None])
+    seen = torch.cat([torch.randn(3, 5, 32 + 4), torch.ones(3, 5, 1)], -1)
+
+    def answer(rows):
+        with torch.no_grad():
+            return module(answerers.AnswerBatch(asked[rows, : lengths[rows].max()], lengths[rows], seen[rows]))
+
+    together = answer(torch.arange(3))
+    for k in range(3):
+        torch.testing.assert_close(answer(torch.tensor([k])), together[k : k + 1], atol=1e-5, rtol=0)
+        asked[k, lengths[k] - 1] = 3 + asked[k, lengths[k] - 1] % 40  # another last word
+    assert (answer(torch.arange(3)) - together).abs().amax(1).min() > 1e-5
