@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import fmean, stdev
 
 from ...metrics.held_out_matrix import (
     EXACT,
@@ -320,20 +319,12 @@ def _build_transfer(matrix: HeldOutMatrix | None) -> FigureTable:
 def measure_shots(
     matrix: HeldOutMatrix | None, model: str, row: tuple[str, str], shots: int, how: str = ""
 ) -> tuple[Score | None, int]:
-    """Accuracy on a row of the contrast set with K examples of it: the mean of the draws ± their standard deviation."""
+    """Accuracy on a row of the contrast set with K examples of it, in the mean of the draws, and how many there are."""
     name = name_row(*row)
-    if not shots:
-        return measure(matrix, HeldOutTraining(model), CONTRAST, name, VARIANT, how), 0
+    training = HeldOutTraining(model, K_SHOT, name, shots) if shots else HeldOutTraining(model)
+    score = measure(matrix, training, CONTRAST, name, VARIANT, how)
     found = None if matrix is None else matrix.find_test_set(CONTRAST)
-    if found is None or name not in found.test.marks:
-        return None, 0
-    training, wording = HeldOutTraining(model, K_SHOT, name, shots), name_bits(VARIANT, how)
-    rows, draws = found.find_rows(name), found.list_seeds(training)
-    values = [float(hits[rows].mean()) for k in draws if (hits := found.find_hits(training, wording, (k,))) is not None]
-    if len(values) < 2:
-        return measure(matrix, training, CONTRAST, name, VARIANT, how), len(values)
-    mean, spread = fmean(values), stdev(values)
-    return Score("accuracy", mean, len(rows), mean - spread, mean + spread), len(values)
+    return score, len(found.list_seeds(training)) if found is not None and shots and score is not None else 0
 
 
 def _build_shots(matrix: HeldOutMatrix | None) -> FigureTable:
@@ -360,8 +351,8 @@ def _build_shots(matrix: HeldOutMatrix | None) -> FigureTable:
         ("template", "change", "K", "draws", VISUALBERT, T5, f"{T5} [GT]", COMPOSING, f"{COMPOSING} [GT]"),
         tuple(rows),
         f"{MEASURED} K variants of training questions are added to the whole training set, and the model (of "
-        "neuro-symbolic ones the question parser) is trained again. Of several draws the mean ± their standard "
-        "deviation.",
+        "neuro-symbolic ones the question parser) is trained again. Of several draws the mean, with an interval over "
+        "images and draws.",
     )
 
 

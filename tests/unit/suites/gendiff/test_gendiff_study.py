@@ -183,13 +183,17 @@ def test_what_is_drawn_by_another_rule_is_another_plan(monkeypatch):
     assert STUDY.identify_training(drawn) != before[0] and STUDY.identify_training(whole) == before[1]
 
 
-def test_draws_are_averaged_with_their_deviation():
-    row = SHOT_ROWS[0]
+def test_draws_are_averaged_and_unsure_of_images_even_where_all_agree():
+    row, lengths = SHOT_ROWS[0], {}
     drawn = [HeldOutTraining("t5", K_SHOT, name_row(*row), 1, seed) for seed in range(3)]
-    entries = [make_entry(t, CONTRAST, **{VARIANT: n}) for t, n in zip(drawn, (0, 30, 60), strict=True)]
-    score, draws = measure_shots(make_matrix(*entries), "t5", row, 1)
-    assert draws == 3 and score.value == pytest.approx(0.5) and score.high - score.value == pytest.approx(0.5)
-    assert measure_shots(make_matrix(*entries), "t5", row, 5) == (None, 0)
+    for counts in ((30, 30, 30), (29, 30, 31), (10, 30, 50)):
+        entries = [make_entry(t, CONTRAST, **{VARIANT: n}) for t, n in zip(drawn, counts, strict=True)]
+        score, draws = measure_shots(make_matrix(*entries), "t5", row, 1)
+        assert draws == 3 and score.value == pytest.approx(0.5)
+        lengths[counts] = score.high - score.low
+        assert measure_shots(make_matrix(*entries), "t5", row, 5) == (None, 0)
+    alike, near, far = lengths.values()
+    assert 0.05 < alike <= near < far
 
 
 @pytest.mark.parametrize(("combined", "verdict"), [(15, HOLDS), (45, UNDECIDED), (50, FAILS)])
