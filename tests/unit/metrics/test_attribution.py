@@ -1,7 +1,7 @@
 """Attribution: which stage a wrong answer falls under, and that the parts add up."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rows import row
@@ -70,8 +70,12 @@ replies = st.tuples(*[words] * 5).map(" ".join)
 
 
 @given(st.lists(replies, min_size=1, max_size=12))
+@example(["y y y y y", "n - - - -"])
+@example(["- y y y y", "n - - - -"])
 def test_the_stages_add_up_to_the_error(questions):
-    counted = [s for q in questions if (s := q.split()[0]) != "-"]
+    """That of the questions which were asked in other ways too, where some were."""
+    plain = [said for q in questions if (said := q.split())[0] != "-"]
+    counted = [said[0] for said in plain if set(said[1:]) != {"-"}] or [said[0] for said in plain]
     if not counted:
         return
     made = shares(*questions)
