@@ -39,6 +39,18 @@ def ask(scene, *phrases):
     return Question(f"q{scene}", TEXT, (scene,), answer=True, grounding=tuple(GroundedPhrase(*s) for s in spans))
 
 
+WORDS = tuple(f"w{k}" for k in range(40))
+
+
+def build_small(words, **sizes):
+    """With random weights, the same each time."""
+    parser = lazy("shiftscope.models.nsvqa.scene_parser.config").SceneParserConfig(SCHEMA)
+    usual = {"width": 32, "heads": 2, "text_layers": 1, "image_layers": 0, "layers": 1, "align": 8, "dropout": 0.0}
+    features = {"scene_parser": parser.to_json(), "trained": False}
+    torch.manual_seed(0)
+    return network.Mdetr(AnswererConfig(words, ("yes", "no"), (96, 64), features, usual | sizes)).eval()
+
+
 def test_phrases_become_words_and_masks():
     asked = [ask("b", ("the red hood", (), ((1, "hood"),)), ("any big, shiny SUV", (0, 1))), ask("a")]
     pieces = [
@@ -60,12 +72,8 @@ def test_boxes_are_paired_best_overlap_first_and_each_once():
 
 def test_where_a_region_lies_is_seen_beside_what_it_shows():
     """Before anything is learned, another place changes what stands for a region by a quarter of its length at least."""
-    parser = lazy("shiftscope.models.nsvqa.scene_parser.config").SceneParserConfig(SCHEMA)
-    sizes = {"width": 32, "heads": 2, "text_layers": 1, "image_layers": 0, "layers": 1, "align": 8, "dropout": 0.0}
-    features = {"scene_parser": parser.to_json(), "trained": False}
-    torch.manual_seed(0)
-    module = network.Mdetr(AnswererConfig(("red",), ("yes", "no"), (96, 64), features, sizes)).eval()
-    numbers, part_numbers = regions.count_numbers(parser)
+    module = build_small(("red",))
+    numbers, part_numbers = regions.count_numbers(module.features.config)
     looks, part_looks = torch.randn(1, 1, numbers).expand(1, 2, -1), torch.randn(1, 1, part_numbers)
     boxes = torch.tensor([[[5.0, 5, 20, 10], [65, 40, 20, 10]]])
     there = torch.ones(1, 2)
@@ -144,12 +152,7 @@ def test_a_backbone_without_a_detector_is_refused():
 
 def test_the_order_of_words_is_seen_from_the_start():
     """Before anything is learned, two words that change places change a text by an eighth of what another word does."""
-    parser = lazy("shiftscope.models.nsvqa.scene_parser.config").SceneParserConfig(SCHEMA)
-    sizes = {"width": 64, "heads": 2, "text_layers": 2, "image_layers": 0, "layers": 1, "align": 8, "dropout": 0.0}
-    features = {"scene_parser": parser.to_json(), "trained": False}
-    torch.manual_seed(0)
-    words = tuple(f"w{k}" for k in range(40))
-    module = network.Mdetr(AnswererConfig(words, ("yes", "no"), (96, 64), features, sizes)).eval()
+    module = build_small(WORDS, width=64, text_layers=2)
     asked = torch.randint(3, 43, (32, 12))
     swapped, other = asked.clone(), asked.clone()
     swapped[:, [3, 8]] = asked[:, [8, 3]]
@@ -177,12 +180,7 @@ def test_batches_hold_questions_of_like_length_about_the_same_images():
 
 
 def test_long_questions_are_read_to_their_end_and_alike_alone_and_among_others():
-    parser = lazy("shiftscope.models.nsvqa.scene_parser.config").SceneParserConfig(SCHEMA)
-    sizes = {"width": 32, "heads": 2, "text_layers": 1, "image_layers": 0, "layers": 1, "align": 8, "dropout": 0.0}
-    features = {"scene_parser": parser.to_json(), "trained": False}
-    torch.manual_seed(0)
-    words = tuple(f"w{k}" for k in range(40))
-    module = network.Mdetr(AnswererConfig(words, ("yes", "no", "red"), (96, 64), features, sizes)).eval()
+    module = build_small(WORDS)
     lengths = torch.tensor([4, 90, network.LONGEST])
     asked = torch.randint(3, 43, (3, network.LONGEST)) * (torch.arange(network.LONGEST) < lengths[:, None])
     seen = torch.cat([torch.randn(3, 5, 32 + 4), torch.ones(3, 5, 1)], -1)
