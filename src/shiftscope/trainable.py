@@ -122,6 +122,7 @@ class TrainStage:
     recipe: TrainRecipe
     supervision: frozenset[str] = frozenset((IMAGES, ANSWERS))
     needs: tuple[str, ...] = ()  # parts trained before, which `build` is given
+    lacks: str = ""  # what data lack where there is nothing to learn; else questions with its supervision
     check: int = 1000  # validation examples that an epoch is judged by
     learns_vocabulary: bool = False  # whether its config depends on the training data
     figures: tuple[str, ...] = ()  # what `finish` adds to model.json
@@ -220,6 +221,7 @@ class Trainable:
     """A model that can be trained: its parts, and the folder that training leaves."""
 
     stages: tuple[TrainStage, ...]
+    settings: tuple[str, ...] = ()  # of its own, besides those of its stages
     folder: type[TrainedFolder]  # how the trained folder is read
     requires: tuple[str, ...] = ("torch", "accelerate", "safetensors")  # packages
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from shiftscope.metrics.held_out_matrix import (
+    BEFORE,
     EXACT,
     GT_EXEC,
     HELD_OUT,
@@ -15,7 +16,7 @@ from shiftscope.metrics.held_out_matrix import (
     HeldOutTraining,
     name_bits,
 )
-from shiftscope.report.held_out_page import find_matrix, render_held_out_markdown
+from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
 from shiftscope.run.held_out_study.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
 from shiftscope.suites.covr import study as covr
 from shiftscope.suites.held_out_study import load_held_out_study
@@ -49,12 +50,28 @@ def test_a_study_is_made_resumed_and_shown(tmp_path, monkeypatch):
     about = json.loads((tmp_path / "study" / "models" / held.label / "model.json").read_text())
     assert about["answerer"]["data"]["part"]["name"] == "has_count_has_attr:train_zero_shot"
     assert about["answerer"]["val_counts"]["right"][1] < 45  # stopped by questions without the property
+    assert [text for text in told if "captions" in text] == ["training visualbert-captions"]  # once for all
+    told_of = {
+        t.model: json.loads((tmp_path / "study" / "models" / t.label / "model.json").read_text())
+        for t in entries
+        if t.model != "majority_per_template"
+    }
+    assert about["captions"]["blake2b"] == told_of["visualbert"]["captions"]["blake2b"]
+    assert (
+        "captions" not in told_of["visualbert_text"]
+        and BEFORE not in entries[HeldOutTraining("visualbert_text")].seconds
+    )
+    assert entries[held].seconds[BEFORE] > 0
     assert not list(study_held_out(spec)), "all is there"
     blind = replace(spec, models=("visualbert_text",), splits=("iid",), out=tmp_path / "other")
     again = list(study_held_out(replace(blind, settings=(*spec.settings, ("dropout", "0")))))
     assert len(again) == 1, "planned otherwise, it is trained again"
     page = render_held_out_markdown("covr", HeldOutStore(spec.cells).read_records())
     assert "a trial run of the pipeline" in page and "| has_count_has_attr | " in page
+    study = load_held_out_study("covr")
+    _, matrix = find_matrix(HeldOutStore(spec.cells).read_records(), study, settings=spec.settings)
+    (trainings,) = (table for table in list_held_out_tables(study, matrix) if table.title == "Trainings")
+    assert "begin from is trained once and not counted here: visualbert " in trainings.note
 
 
 @pytest.mark.full

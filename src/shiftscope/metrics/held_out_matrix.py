@@ -28,6 +28,7 @@ FORMAT = 1
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 IID, IID_SIZE, HELD_OUT, EASY = "iid", "iid_size", "held_out", "easy"  # what a model learned from
+BEFORE = "before"  # key of seconds: what a model learned before all its trainings of a study
 K_SHOT, OTHER = "k_shot", "other"  # all, and `shots` examples of a contrast set besides; another benchmark's questions
 PLAIN, PARAPHRASED = "generated", "paraphrased"  # wordings of the test questions
 VARIANT, ORIGINAL, SAME = "variant", "original", "same"  # of a derived set: right there, on the original, same answer
@@ -157,7 +158,7 @@ class HeldOutEntry(_StudyRecord):
     val: float | None = None  # of what it was chosen by
     epoch: str = ""  # the best, of how many
     rise: float = 0.0  # of the validation figure over the last quarter of the epochs
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of its steps; BEFORE: of what it began from
     speed: float = 0.0  # training questions per second, the fastest epoch
     device: str = ""
     version: str = ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..metrics.held_out_matrix import HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
+from ..metrics.held_out_matrix import BEFORE, HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
 from ..result import Score
 from ..suites.held_out_study import FigureCell, FigureTable, HeldOutStudy, Settings, load_held_out_study
 from .number_format import DASH, format_percent, format_score
@@ -113,7 +113,12 @@ def _list_trainings(matrix: HeldOutMatrix) -> Table:
             (training.label, f"{entry.learned:,}", val, entry.epoch or DASH, rise, seconds, speed, entry.device)
         )
     heads = ("training", "questions", "val", "epoch", "rise, last quarter", "seconds", "questions/s", "device")
-    return Table("Trainings", heads, rows, "val is what the epoch was chosen by: without the property held out.")
+    note = "val is what the epoch was chosen by: without the property held out."
+    begun = {t.model: entry.seconds[BEFORE] for t, entry in matrix.list_entries().items() if BEFORE in entry.seconds}
+    if begun:
+        told = ", ".join(f"{model} {seconds:,.0f} s" for model, seconds in sorted(begun.items()))
+        note += f" What all trainings of a model begin from is trained once and not counted here: {told}."
+    return Table("Trainings", heads, rows, note)
 
 
 def _list_planned(study: HeldOutStudy) -> list[HeldOutTraining]:

@@ -103,8 +103,9 @@ class HeldOutStudy:
     def _find_settings(self, model: str) -> set[str]:
         """What a model that is trained here can be given."""
         chosen = self.find_model(model)
-        stage = _get_trainable(chosen).stages[0]
-        known = {*chosen.takes, *getattr(stage, "sizes", ())}
+        trainable = _get_trainable(chosen)
+        stage = trainable.stages[-1]
+        known = {*chosen.takes, *trainable.settings, *getattr(stage, "sizes", ())}
         known |= {"batch", "lr"} if ANSWERS in stage.supervision else set()
         return known | ({"backbone"} if IMAGES in stage.supervision else set())
 
@@ -122,9 +123,10 @@ class HeldOutStudy:
         chosen = self.find_model(training.model)
         settings = self.list_settings(training.model, given)
         trainable = _get_trainable(chosen)
-        stage = (trainable.configure(dict(settings)) if settings else trainable).stages[0]
+        *before, stage = (trainable.configure(dict(settings)) if settings else trainable).stages
         recipe = {name: value for name, value in stage.recipe.to_json().items() if name != "epochs"}
         others = [getattr(stage, "start", ""), find_draw_rule(training.split)]  # how it begins, and what it lacks
+        others += [[one.name, one.identify()] for one in before]
         plan = [chosen.model, sorted(settings), dict(getattr(stage, "sizes", {})), recipe]
         return content_id([*plan, *filter(None, others)])
 

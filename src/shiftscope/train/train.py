@@ -353,6 +353,8 @@ class _Training:
             )
         for stage in stages:
             if not len(found.supervision[stage.name]):
+                if stage.lacks:
+                    raise UserError(f"{self.spec.data} has in {split} no {stage.lacks}")
                 what = "programs" if PROGRAMS in stage.supervision else "answers"
                 what = f"actions and {what}" if ACTIONS in stage.supervision else what
                 others = [one.option for one in stages if len(found.supervision[one.name])]

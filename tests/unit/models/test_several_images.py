@@ -31,7 +31,7 @@ MODELS = ("visualbert", "vilbert")
 def find_stage(model):
     seen = {} if model.endswith("_text") else PATCH
     own = {"co_layers": "1"} if model.startswith("vilbert") else {}
-    return find_trainable(model).configure(SMALL | seen | own).stages[0]
+    return find_trainable(model).configure(SMALL | seen | own).stages[-1]
 
 
 def make_toy(count, seed, images):
@@ -169,7 +169,7 @@ def test_what_is_seen_and_where_counts_before_anything_is_learned(model):
 
     torch.manual_seed(0)
     sizes = {"width": "64", "heads": "4", "inside": "128", "layers": "2", "dropout": "0", "patch": "9"}
-    stage = find_trainable(model).configure({"backbone": "scratch", **sizes}).stages[0]
+    stage = find_trainable(model).configure({"backbone": "scratch", "captions": "0", **sizes}).stages[-1]
     data = collect_toy(12, images=2)
     config = stage.fit_vocabulary(SCHEMA, data)
     module = stage.build(config, {}).eval()
@@ -212,15 +212,15 @@ def test_a_folder_trained_on_pixels_answers_about_several_pictures(tmp_path, ref
     world = SuiteTrainingData(
         "superclevr", SuperclevrSpec(images=12, size=(64, 48), questions=2, part_questions=0, shard=6)
     )
-    settings = SMALL | {"backbone": "scratch", "patch": "16"}
+    settings = SMALL | {"backbone": "scratch", "patch": "16", "captions": "2"}
     train, val = (
-        gather_split(world, s, [find_trainable("visualbert").configure(settings).stages[0]], device="cpu")
+        gather_split(world, s, find_trainable("visualbert").configure(settings).stages, device="cpu")
         for s in ("train", "val")
     )
     spec = TrainSpec("visualbert", "superclevr", epochs=1, settings=tuple(settings.items()), device="cpu")
     train_on(world, spec, tmp_path / "model", splits=TrainValData(train, val, 0.0))
     model = build_model(f"visualbert:{tmp_path / 'model'}", ModelSetting(schema=world.schema))
-    stage = find_trainable("visualbert").stages[0]
+    stage = find_trainable("visualbert").stages[-1]
     examples = stage.make_examples(val, model.config, "cpu")
     asked = val.supervision["answerer"]
     with torch.no_grad():  # a study scores these, and `run` what the model predicts
@@ -243,3 +243,25 @@ def test_a_folder_trained_on_pixels_answers_about_several_pictures(tmp_path, ref
     assert none.reason == "no image"
     with refuses("look at a scene parser's regions, or at pixels"):
         find_trainable("vilbert").configure({"backbone": "hf:microsoft/resnet-50"})
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_not_computed_is_read_by_nobody(model):
+    """The last layer makes the first word alone, the same as if it made them all; VisualBERT's are transformers' own."""
+    from shiftscope.models.several_images.network import mask_absent
+
+    stage = find_trainable(model).configure(SMALL | PATCH | {"layers": "2"}).stages[-1]
+    data = collect_toy(12)
+    module = stage.build(stage.fit_vocabulary(SCHEMA, data), {}).eval()
+    batch = stage.make_examples(data, module.config, "cpu").batch(torch.arange(12))
+    words = module.pair_words(batch)
+    seen, there = module.see_pairs(batch)
+    read = mask_absent(words != 0)
+    found, first = module.encode_pairs(words, read, seen, there)
+    again, states = module.encode_pairs(words, read, seen, there, each_word=True)
+    assert states.shape == (*words.shape, 32) and first.shape == (len(words), 1, 32)
+    assert torch.allclose(found, again, atol=1e-6) and torch.allclose(first[:, 0], states[:, 0], atol=1e-6)
+    if model == "visualbert":
+        begun = module.body.embeddings(input_ids=words, visual_embeds=seen)
+        whole = module.body.encoder(begun, torch.cat([read, there], -1)).last_hidden_state
+        assert torch.allclose(whole[:, : words.shape[1]], states, atol=1e-5)

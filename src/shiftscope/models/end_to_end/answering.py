@@ -31,6 +31,8 @@ class TrainedAnswerer(TrainedFolder):
 
     @classmethod
     def find_misfit(cls, about: Mapping[str, Any]) -> str:
+        if ANSWERER not in about:  # only what comes before it was trained
+            return ""
         try:
             config = AnswererConfig.from_json(about[ANSWERER]["config"])
         except WRONG:
@@ -152,8 +154,12 @@ class AnswererEntry:
     folder: type[TrainedAnswerer]
 
     @property
+    def training(self) -> AnswerTraining:
+        return AnswerTraining(self.stage)
+
+    @property
     def traits(self) -> ModelTraits:
-        training = AnswerTraining(self.stage)
+        training = self.training
         training.folder = self.folder
         sees = self.stage.sees
         return ModelTraits(

@@ -9,6 +9,9 @@ from typing import Any
 from ...model import IMAGES, ModelSetting, ModelTraits, Prompt
 from ...trainable import load_stage
 from ..end_to_end.answering import AnswererEntry, AnsweringModel
+from ..end_to_end.training import AnswerTraining
+from .caption_training import ImageSetTraining
+from .training import ImageSetStage
 
 
 class ImageSetModel(AnsweringModel):
@@ -38,6 +41,11 @@ class ImageSetModel(AnsweringModel):
 @dataclass(frozen=True, slots=True)
 class ImageSetEntry(AnswererEntry):
     """What the file of such a model gives the registry."""
+
+    @property
+    def training(self) -> AnswerTraining:
+        assert isinstance(self.stage, ImageSetStage)
+        return ImageSetTraining(self.stage) if self.stage.sees else AnswerTraining(self.stage)
 
     @property
     def traits(self) -> ModelTraits:

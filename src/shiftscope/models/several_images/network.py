@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ..end_to_end.initial_weights import SPREAD, draw_weights
-from ..end_to_end.questions import END, PAD, AnswererConfig
+from ..end_to_end.questions import END, FIRST_WORD, PAD, AnswererConfig
 from ..nsvqa.scene_parser.config import SceneParserConfig
 from ..nsvqa.scene_parser.network import SceneParser
 from ..nsvqa.scene_parser.regions import describe_objects
@@ -80,35 +80,66 @@ class ImageSetAnswerer(nn.Module):
         """What is computed once per image: [image, region, number] of pixels; pixels where these are seen anew."""
         return images if self.features is None else describe_objects(self.features, images)
 
-    def encode_pairs(self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor) -> Tensor:
-        """[pair, width] of [pair, token] words, [pair, region, width] what is seen, and masks to add to attention."""
+    @property
+    def word_table(self) -> nn.Parameter:
+        """[token, width] what words begin as."""
+        raise NotImplementedError
+
+    def encode_pairs(
+        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each_word: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """[pair, width], and [pair, token, width] what the first word has become, or each has.
+
+        It is given [pair, token] words, [pair, region, width] what is seen, and masks to add to attention.
+        """
         raise NotImplementedError
 
     def forward(self, batch: ImageSetBatch) -> Tensor:
+        words = self.pair_words(batch)
+        found, _ = self.encode_pairs(words, mask_absent(words != PAD), *self.see_pairs(batch))
+        return self.answer_set(found, batch.present)
+
+    def pair_words(self, batch: ImageSetBatch) -> Tensor:
+        """[pair, token] the words of each question, for each of its images."""
         first = torch.full_like(batch.words[:, :1], END)
         words = torch.cat([first, batch.words], 1)[:, :LONGEST]
-        places = batch.present.shape[1]
-        seen, there = self._see(batch, len(words) * places)
-        words = words[:, None].expand(-1, places, -1).flatten(0, 1)
-        found = self.encode_pairs(words, mask_absent(words != PAD), seen, mask_absent(there))
-        states = torch.cat([self.first.expand(len(batch), -1, -1), found.reshape(len(batch), places, -1)], 1)
-        here = torch.cat([batch.present.new_ones(len(batch), 1), batch.present], 1)
-        for layer in self.gather:
+        return words[:, None].expand(-1, batch.present.shape[1], -1).flatten(0, 1)
+
+    def answer_set(self, found: Tensor, present: Tensor) -> Tensor:
+        """[question, answer] of the vectors of all images."""
+        states = torch.cat([self.first.expand(len(present), -1, -1), found.reshape(*present.shape, -1)], 1)
+        here = torch.cat([present.new_ones(len(present), 1), present], 1)
+        *layers, last = self.gather
+        for layer in layers:
             states = layer(states, mask_absent(here))[0]
-        scores: Tensor = self.answer(states[:, 0])
+        scores: Tensor = self.answer(encode_first(last, states, mask_absent(here))[:, 0])
         return scores
 
-    def _see(self, batch: ImageSetBatch, pairs: int) -> tuple[Tensor, Tensor]:
-        """[pair, region, width] what is seen, and [pair, region] whether it is there: one zero where nothing is."""
+    def see_pairs(self, batch: ImageSetBatch) -> tuple[Tensor, Tensor]:
+        """[pair, region, width] what is seen, and the mask of what is not there: one zero where nothing is seen."""
         if batch.images is None or self.look is None:
-            zero = self.first.new_zeros(pairs, 1, self.size("width"))
-            return zero, torch.ones(pairs, 1, dtype=torch.bool, device=zero.device)
+            zero = self.first.new_zeros(batch.present.numel(), 1, self.size("width"))
+            return zero, mask_absent(torch.ones(zero.shape[:2], dtype=torch.bool, device=zero.device))
         given = batch.images.flatten(0, 1)
         if given.dtype == torch.uint8:
             given = cut_patches(given, self.size("patch"))
         there = given[..., -1] > 0
         # Attention needs something to attend to; what is not there is all zeros.
-        return self.look(given[..., :-1].float()), there | ~there.any(1, keepdim=True)
+        return self.look(given[..., :-1].float()), mask_absent(there | ~there.any(1, keepdim=True))
+
+    def begin_from(self, other: ImageSetAnswerer) -> None:
+        """Begin with the weights of such a network that reads other words and gives other answers."""
+        known, mine = other.state_dict(), self.state_dict()
+        words = next(name for name, parameter in self.named_parameters() if parameter is self.word_table)
+        with torch.no_grad():
+            for name, tensor in mine.items():
+                if name != words and tensor.shape == known[name].shape and not name.startswith("answer."):
+                    tensor.copy_(known[name])
+            mine[words][:FIRST_WORD] = known[words][:FIRST_WORD]
+            number = {word: k for k, word in enumerate(other.config.words, FIRST_WORD)}
+            for k, word in enumerate(self.config.words, FIRST_WORD):
+                if word in number:
+                    mine[words][k] = known[words][number[word]]
 
 
 class RegionEmbedding(nn.Module):
@@ -132,6 +163,14 @@ class RegionEmbedding(nn.Module):
 def mask_absent(there: Tensor) -> Tensor:
     """[row, 1, 1, place] what is added to attention scores, as layers of transformers take it."""
     return (~there).float()[:, None, None] * ABSENT
+
+
+def encode_first(layer: Any, states: Tensor, absent: Tensor) -> Tensor:
+    """[row, 1, width] what LXMERT's layer makes of the first token, where what it makes of others is not read."""
+    first = states[:, :1]
+    heard = layer.attention.output(layer.attention.self(first, states, absent)[0], first)
+    found: Tensor = layer.output(layer.intermediate(heard), heard)
+    return found
 
 
 def build_layer_config(config: AnswererConfig) -> Any:

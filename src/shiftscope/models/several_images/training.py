@@ -15,16 +15,18 @@ from ...scene import Scene
 from ...schema import Schema
 from ...trainable import ANSWERS, IMAGES, Rows, SplitData, TrainRecipe
 from ..end_to_end.questions import AnswererConfig
-from ..end_to_end.training import NOTHING, STEP, AnswerExamples, AnswerStage
+from ..end_to_end.training import ANSWERER, NOTHING, STEP, AnswerExamples, AnswerStage
 from .questions import NO_IMAGE, ImageSetQuestions
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor
+    from torch import Tensor, nn
 
 SIZES = MappingProxyType(
     {"width": 256, "heads": 4, "inside": 1024, "layers": 6, "set_layers": 2, "patch": 40, "dropout": 0.1}
 )
+CAPTIONS = "captions"  # the part that comes before one that answers
+CAPTIONED = MappingProxyType({CAPTIONS: CAPTIONS, ANSWERER: ANSWERER})
 IMAGE_TOKENS = "image_tokens"  # in a split's supervision: what was computed of its images before
 TOGETHER = 16  # batches sorted together, by images and then by length: a quarter of the lengths each, if in fours
 
@@ -34,7 +36,7 @@ class ImageSetStage(AnswerStage):
 
     sizes: Mapping[str, float] = SIZES
     captured = True
-    recipe = TrainRecipe(epochs=30, batch=256, lr=4e-4, weight_decay=0.01, warmup=0.03, clip=1.0, patience=5)
+    recipe = TrainRecipe(epochs=16, batch=256, lr=3e-4, weight_decay=0.01, warmup=0.05, clip=1.0, tail=4)
 
     def configure(self, settings: Mapping[str, str]) -> Self:
         from ..end_to_end.image_features import HUB
@@ -54,6 +56,14 @@ class ImageSetStage(AnswerStage):
 
     def join(self, pieces: Sequence[Any]) -> ImageSetQuestions:
         return ImageSetQuestions.join(pieces)
+
+    def build(self, config: AnswererConfig, parts: Mapping[str, nn.Module]) -> nn.Module:
+        """With what was learned from captions, where that is given."""
+        module = super().build(config, parts)
+        if CAPTIONS in parts:
+            network: Any = module
+            network.begin_from(parts[CAPTIONS].reader)
+        return module
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
         if module.features is not None:

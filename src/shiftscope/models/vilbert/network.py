@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..end_to_end.initial_weights import draw_weights
 from ..end_to_end.questions import AnswererConfig
-from ..several_images.network import ImageSetAnswerer, build_layer_config
+from ..several_images.network import ImageSetAnswerer, build_layer_config, encode_first
 
 
 class CoAttention(nn.Module):
@@ -27,8 +27,16 @@ class CoAttention(nn.Module):
         self.alone = kinds.LxmertLayer(config)
 
     def forward(self, states: Tensor, mask: Tensor, other: Tensor, other_mask: Tensor) -> Tensor:
+        found: Tensor = self.alone(self.look(states, other, other_mask), mask)[0]
+        return found
+
+    def encode_first(self, states: Tensor, mask: Tensor, other: Tensor, other_mask: Tensor) -> Tensor:
+        """The same of the first place alone."""
+        return encode_first(self.alone, self.look(states, other, other_mask), mask)
+
+    def look(self, states: Tensor, other: Tensor, other_mask: Tensor) -> Tensor:
         attended = self.attend(states, other, other_mask)[0]
-        found: Tensor = self.alone(self.outside(self.inside(attended), attended), mask)[0]
+        found: Tensor = self.outside(self.inside(attended), attended)
         return found
 
 
@@ -46,14 +54,23 @@ class VilbertAnswerer(ImageSetAnswerer):
         for part in (self.embed, self.read, self.words, self.regions):
             part.apply(draw_weights)
 
-    def encode_pairs(self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor) -> Tensor:
+    @property
+    def word_table(self) -> nn.Parameter:
+        table: nn.Parameter = self.embed.word_embeddings.weight
+        return table
+
+    def encode_pairs(
+        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each_word: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """The product of what the first word and the mean region have become, as the paper joins its streams."""
         text, sight = self.embed(words, torch.zeros_like(words)), seen
         for layer in self.read:
             text = layer(text, read)[0]
-        for of_words, of_regions in zip(self.words, self.regions, strict=True):
+        *blocks, (last_words, last_regions) = zip(self.words, self.regions, strict=True)
+        for of_words, of_regions in blocks:
             text, sight = of_words(text, read, sight, there), of_regions(sight, there, text, read)
+        finish: Any = last_words if each_word else last_words.encode_first
+        text, sight = finish(text, read, sight, there), last_regions(sight, there, text, read)
         shown = (there[:, 0, 0] == 0).float()[..., None]
         whole = (sight * shown).sum(1) / shown.sum(1).clamp(min=1.0)
-        found: Tensor = text[:, 0] * whole
-        return found
+        return text[:, 0] * whole, text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..end_to_end.answering import TrainedAnswerer
 from ..end_to_end.questions import AnswererConfig
-from ..several_images.training import SIZES, ImageSetStage, TextOnlyStage
+from ..several_images.training import CAPTIONED, SIZES, ImageSetStage, TextOnlyStage
 
 if TYPE_CHECKING:
     from torch import nn
@@ -34,6 +34,7 @@ class VilbertTextStage(TextOnlyStage, VilbertStage):
 
 class TrainedVilbert(TrainedAnswerer):
     KIND: ClassVar[str] = "vilbert"
+    PARTS: ClassVar[Mapping[str, str]] = CAPTIONED
 
 
 class TrainedVilbertText(TrainedAnswerer):

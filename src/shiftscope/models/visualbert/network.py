@@ -3,10 +3,12 @@
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..end_to_end.questions import PAD, AnswererConfig
-from ..several_images.network import LONGEST, ImageSetAnswerer
+from ..region_vqa.network import ALIGNED
+from ..several_images.network import ABSENT, LONGEST, ImageSetAnswerer
 
 
 class VisualBertAnswerer(ImageSetAnswerer):
@@ -30,8 +32,40 @@ class VisualBertAnswerer(ImageSetAnswerer):
         kind: Any = VisualBertModel
         self.body = kind(VisualBertConfig(**given), add_pooling_layer=False)
 
-    def encode_pairs(self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor) -> Tensor:
+    @property
+    def word_table(self) -> nn.Parameter:
+        table: nn.Parameter = self.body.embeddings.word_embeddings.weight
+        return table
+
+    def encode_pairs(
+        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each_word: bool = False
+    ) -> tuple[Tensor, Tensor]:
         # Its parts and not the whole model, which looks at its masks on the host: a step could not be captured.
-        states = self.body.embeddings(input_ids=words, visual_embeds=seen)
-        found: Tensor = self.body.encoder(states, torch.cat([read, there], -1)).last_hidden_state
-        return found[:, 0]
+        more = -(words.shape[1] + seen.shape[1]) % ALIGNED if seen.is_cuda else 0  # regions that are not there
+        absent = torch.cat([read, F.pad(there, (0, more), value=ABSENT)], -1)
+        states = self.body.embeddings(input_ids=words, visual_embeds=F.pad(seen, (0, 0, 0, more)))
+        *layers, last = self.body.encoder.layer
+        for layer in layers:
+            states = run_layer(layer, states, states, absent)
+        asking = states[:, : words.shape[1] if each_word else 1]  # what the last makes of others is read by nobody
+        found = run_layer(last, asking, states, absent)
+        return found[:, 0], found
+
+
+def run_layer(layer: Any, asking: Tensor, states: Tensor, absent: Tensor) -> Tensor:
+    """What a layer makes of those that ask, of [row, token, width] states; its attention in one kernel."""
+    attention = layer.attention.self
+
+    def split_heads(given: Tensor) -> Tensor:
+        return given.reshape(*given.shape[:2], attention.num_attention_heads, -1).transpose(1, 2)
+
+    found = F.scaled_dot_product_attention(
+        split_heads(attention.query(asking)),
+        split_heads(attention.key(states)),
+        split_heads(attention.value(states)),
+        absent,
+        attention.dropout.p if layer.training else 0.0,
+    )
+    heard = layer.attention.output(found.transpose(1, 2).flatten(2), asking)
+    made: Tensor = layer.feed_forward_chunk(heard)
+    return made

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..end_to_end.answering import TrainedAnswerer
 from ..end_to_end.pretrained import GLOROT, PretrainedStage
 from ..end_to_end.questions import AnswererConfig
-from ..several_images.training import ImageSetStage, TextOnlyStage
+from ..several_images.training import CAPTIONED, ImageSetStage, TextOnlyStage
 
 if TYPE_CHECKING:
     from torch import nn
@@ -30,7 +30,8 @@ class VisualBertStage(ImageSetStage, PretrainedStage):
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
         ImageSetStage.load_pretrained(self, module, config)
-        PretrainedStage.load_pretrained(self, module, config)
+        if not self.needs:
+            PretrainedStage.load_pretrained(self, module, config)
 
 
 class VisualBertTextStage(TextOnlyStage, VisualBertStage):
@@ -39,6 +40,7 @@ class VisualBertTextStage(TextOnlyStage, VisualBertStage):
 
 class TrainedVisualBert(TrainedAnswerer):
     KIND: ClassVar[str] = "visualbert"
+    PARTS: ClassVar[Mapping[str, str]] = CAPTIONED
 
 
 class TrainedVisualBertText(TrainedAnswerer):

@@ -130,6 +130,7 @@ class _HeldOutRun:
             find_marked=lambda split: self.marked.find_ids(split),
             bar=bar,
             tell=tell,
+            workers=spec.workers,
         )
 
     def run(self) -> Iterator[HeldOutRecord]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import UserError
-from ...metrics.held_out_matrix import HELD_OUT, IID_SIZE, K_SHOT, HeldOutTraining
+from ...executor import LocalExecutor
+from ...metrics.held_out_matrix import BEFORE, HELD_OUT, IID_SIZE, K_SHOT, HeldOutTraining
 from ...model import get_traits
 from ...question import Question
 from ...records import content_id
 from ...registry import GENERALIZATION_TESTS
 from ...rng import derive
+from ...scene import Scene
 from ...shift import held_out
 from ...shift.held_out import HeldOutIds
 from ...shift.held_out.predicates import parse_expression
@@ -27,11 +31,12 @@ from ...suites.held_out_study import HeldOutStudy
 from ...train.data import TRAIN, VAL, DatasetTrainingData, TrainValData
 from ...train.train import LOG, ProgressBar, TrainSpec, find_trainable, train_on
 from ...trainable import ANSWERS, IMAGES, SplitData, TrainStage
-from ...trained_folder import TrainedFolder
+from ...trained_folder import MODEL_FILE, TrainedFolder
 from .study_data import ALL_IMAGES, TEST, StudyData, Tell
 from .test_sets import derive_questions
 
 LEAST_MINUTES = 0.05  # that a training gets once it has begun
+TOGETHER = 500  # scenes about which something is written in one go
 SHOT_POOL = 1_500  # training questions whose variants the examples of K-shot trainings are drawn from
 
 
@@ -65,13 +70,18 @@ class StudyTrainer:
     find_marked: Callable[[str], Mapping[str, HeldOutIds]]
     bar: ProgressBar
     tell: Tell
+    workers: int = 1
     _seen: dict[tuple[str, str, str], SplitData] = field(default_factory=dict)
     _collected: dict[tuple[str, str, str], Any] = field(default_factory=dict)
     _pool: tuple[Any, ...] | None = None
 
     def find_stage(self, model: str) -> TrainStage:
+        """The last, which does what the model is asked for."""
+        return self._list_stages(model)[-1]
+
+    def _list_stages(self, model: str) -> tuple[TrainStage, ...]:
         chosen = self.study.find_model(model)
-        return find_trainable(chosen.model).configure(dict(self.study.list_settings(model, self.settings))).stages[0]
+        return find_trainable(chosen.model).configure(dict(self.study.list_settings(model, self.settings))).stages
 
     def train(self, training: HeldOutTraining) -> FinishedTraining:
         """A UserError where too few questions have what the training is about."""
@@ -85,21 +95,11 @@ class StudyTrainer:
         stage = self.find_stage(training.model)
         part, extra = self._find_part(training, source), self._draw_shots(training, source)
         splits = {split: self._select(stage, source, split, part, extra) for split in (TRAIN, VAL)}
-        left = None
-        if self.deadline is not None:
-            left = max((self.deadline - time.monotonic()) / 60, LEAST_MINUTES)
-        spec = TrainSpec(
-            model,
-            str(source.dataset.folder),
-            images=ALL_IMAGES,
-            seed=training.seed,
-            epochs=self.epochs,
-            part=part,
-            settings=tuple(self.study.list_settings(training.model, self.settings)),
-            device=self.device,
-            minutes=left,
-            command=self.command,
-        )
+        begun = self._train_before(training.model)
+        spec = self._plan(training.model, source)
+        spec = replace(spec, seed=training.seed, part=part)
+        if begun is not None:
+            spec = replace(spec, only=stage.option, other=begun.folder)
         self.tell(f"training {training.label}")
         trained = train_on(
             DatasetTrainingData(source.dataset, ALL_IMAGES, part),
@@ -108,7 +108,53 @@ class StudyTrainer:
             splits=TrainValData(splits[TRAIN], splits[VAL], 0.0),
             bar=self.bar,
         )
-        return self._describe(stage, trained, len(splits[TRAIN].supervision[stage.name]))
+        finished = self._describe(stage, trained, len(splits[TRAIN].supervision[stage.name]))
+        if begun is None:
+            return finished
+        return replace(finished, seconds={**finished.seconds, BEFORE: float(begun.about["seconds"]["all"])})
+
+    def _plan(self, model: str, source: StudyData) -> TrainSpec:
+        left = None
+        if self.deadline is not None:
+            left = max((self.deadline - time.monotonic()) / 60, LEAST_MINUTES)
+        return TrainSpec(
+            self.study.find_model(model).model,
+            str(source.dataset.folder),
+            images=ALL_IMAGES,
+            epochs=self.epochs,
+            settings=tuple(self.study.list_settings(model, self.settings)),
+            device=self.device,
+            minutes=left,
+            command=self.command,
+        )
+
+    def _train_before(self, model: str) -> TrainedFolder | None:
+        """What a model learns before it is asked anything, once for all its trainings: from all images, seed 0."""
+        *before, stage = self._list_stages(model)
+        if not before:
+            return None
+        source = self.load("")
+        spec = replace(self._plan(model, source), only=",".join(one.option for one in before))
+        folder, splits = self.folder / f"{model}-{'-'.join(one.option for one in before)}", None
+        if not (folder / MODEL_FILE).exists():
+            self.tell(f"training {folder.name}")
+            train, val = (self._collect_before(before, stage, source, split) for split in (TRAIN, VAL))
+            splits = TrainValData(train, val, 0.0)
+        data = DatasetTrainingData(source.dataset, ALL_IMAGES)
+        return train_on(data, spec, folder, splits=splits, bar=self.bar)
+
+    def _collect_before(
+        self, stages: Sequence[TrainStage], last: TrainStage, source: StudyData, split: str
+    ) -> SplitData:
+        data, scenes = self.see(last, source, split), source.list_scenes(split)
+        pieces = [scenes[start : start + TOGETHER] for start in range(0, len(scenes), TOGETHER)]
+        told = {}
+        ahead = 2 * self.workers
+        for stage in stages:
+            task = partial(_collect_piece, stage)
+            with closing(LocalExecutor(self.workers).map(task, pieces, ahead)) as made:
+                told[stage.name] = stage.join(list(made))
+        return replace(data, supervision={**data.supervision, **told})
 
     def _describe(self, stage: TrainStage, trained: TrainedFolder, learned: int) -> FinishedTraining:
         entry = trained.about[stage.name]
@@ -198,3 +244,7 @@ class StudyTrainer:
             self._seen = {k: v for k, v in self._seen.items() if k[0] == source.kind or k[1] == TEST}
             self._seen[key] = stage.see(source.show(split), config, self.device)
         return self._seen[key]
+
+
+def _collect_piece(stage: TrainStage, scenes: Sequence[Scene]) -> Any:
+    return stage.collect(scenes, ())

@@ -73,8 +73,10 @@ class CovrHeldOutStudy(HeldOutStudy):
         ),
         (
             "weights",
-            "VisualBERT and ViLBERT of Volta: 12 layers of width 768, pretrained on captions",
-            "the same architectures, smaller, from nothing; `--set pretrained=` begins from VisualBERT's weights",
+            "VisualBERT and ViLBERT of Volta: 12 layers of width 768, pretrained on captions of photographs",
+            "the same architectures, smaller; pretrained on captions of the training images, which are written from "
+            "their graphs, once for all trainings (docs/decisions/048). The text-only twin begins from nothing. "
+            "`--set pretrained=` begins from VisualBERT's own weights, `--set captions=0` from nothing",
         ),
         (
             "text-only model",

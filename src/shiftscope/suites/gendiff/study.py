@@ -101,7 +101,8 @@ class GenDiffStudy(HeldOutStudy):
         (
             "end-to-end models",
             "VisualBERT and ViLBERT, pretrained on captions",
-            "the same architectures, smaller, from nothing, over regions of our scene parser",
+            "the same architectures, smaller, over regions of our scene parser, pretrained on captions of the training "
+            "images (docs/decisions/048)",
         ),
         (
             "question parsers",

@@ -1,0 +1,127 @@
+"""How a model over several images is pretrained: on captions of single images, before it learns to answer.
+
+Of each image it is shown captions and as many foils. In half of the captions some words are hidden, which it is to
+tell; of all others it tells whether they are true. In an open vocabulary, which has no foils, captions of another image
+stand for them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from ...answer import spell
+from ...batch_mean import average_cross_entropy
+from ...errors import UserError
+from ...question import Question
+from ...scene import Scene
+from ...schema import Schema
+from ...trainable import IMAGES, Counts, Losses, SplitData, TrainRecipe
+from ..end_to_end.pretrained import PRETRAINED
+from ..end_to_end.questions import UNSEEN, AnswererConfig
+from ..end_to_end.training import AnswerTraining
+from .captions import write_captions
+from .questions import ImageSetQuestions
+from .training import CAPTIONS, ImageSetStage
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+EACH = 16  # captions of an image
+MOST = 1000
+TRUTHS = (spell(False), spell(True))  # of a caption
+
+
+class CaptionStage(ImageSetStage):
+    """What comes before a stage that answers, of the same sizes and looking through the same backbone."""
+
+    name = CAPTIONS
+    supervision = frozenset((IMAGES,))
+    lacks = f"scene graphs to write captions from; begin without them by --set {CAPTIONS}=0"
+    recipe = TrainRecipe(epochs=12, batch=1024, lr=5e-4, weight_decay=0.01, warmup=0.05, clip=1.0)
+
+    def __init__(self, answerer: ImageSetStage, each: int) -> None:
+        self.answerer, self.each = answerer, each
+        self.sizes, self.backbone, self.captured = answerer.sizes, answerer.backbone, answerer.captured
+
+    def identify(self) -> dict[str, Any]:
+        return super().identify() | {CAPTIONS: self.each}
+
+    def describe(self, schema: Schema) -> dict[str, Any]:
+        return super().describe(schema) | {CAPTIONS: self.each}
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> ImageSetQuestions:
+        """Captions as questions whose answer is whether they are true of the image."""
+        written = [write_captions(scene, self.each) for scene in scenes]
+        others = written[1:] + written[:1]
+        told = []
+        for scene, own, other in zip(scenes, written, others, strict=True):
+            elsewhere = [caption for caption, _ in other] if len(scenes) > 1 else []
+            for n, (caption, foil) in enumerate(own):
+                told.append(Question(f"{scene.id}:{n}", caption, scenes=(scene.id,), answer=True))
+                if foil or elsewhere:
+                    text = foil or elsewhere[n % len(elsewhere)]
+                    told.append(Question(f"{scene.id}:{n}:foil", text, scenes=(scene.id,), answer=False))
+        return super().collect(scenes, told)
+
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> AnswererConfig:
+        return replace(super().fit_vocabulary(schema, train), answers=TRUTHS)
+
+    def build(self, config: AnswererConfig, parts: Mapping[str, nn.Module]) -> nn.Module:
+        from .caption_reader import CaptionReader
+
+        network: Any = self.answerer.build_network(config)
+        return CaptionReader(network)
+
+    def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
+        self.answerer.load_pretrained(module.reader, config)
+
+    def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
+        scores = module(batch)
+        truth = average_cross_entropy(scores.truth.float(), scores.is_true, UNSEEN)
+        words = average_cross_entropy(scores.words.flatten(0, 1).float(), scores.missing.flatten(), UNSEEN)
+        return truth + words, {"truth": truth, "words": words}
+
+    def measure(self, module: Any, batch: Any) -> Counts:
+        scores = module(batch)
+        told = scores.words.argmax(-1) == scores.missing
+        return {
+            "truth": ((scores.truth.argmax(-1) == scores.is_true).sum(), (scores.is_true != UNSEEN).sum()),
+            "words": (told.sum(), (scores.missing != UNSEEN).sum()),
+        }
+
+    def choose_by(self, shares: Mapping[str, float]) -> float:
+        return (shares["truth"] + shares["words"]) / 2
+
+
+class ImageSetTraining(AnswerTraining):
+    """Captions, then questions; with `--set captions=0`, or weights that were pretrained elsewhere, questions alone."""
+
+    settings = (CAPTIONS,)
+
+    def __init__(self, stage: ImageSetStage) -> None:
+        self.stages = list_stages(stage, EACH)
+
+    def configure(self, settings: Mapping[str, str]) -> Self:
+        last, made = self.stages[-1], copy.copy(self)
+        assert isinstance(last, ImageSetStage)
+        last = last.configure({k: v for k, v in settings.items() if k != CAPTIONS})
+        made.stages = list_stages(last, read_count(settings[CAPTIONS]) if CAPTIONS in settings else EACH)
+        return made
+
+
+def list_stages(stage: ImageSetStage, each: int) -> tuple[ImageSetStage, ...]:
+    """The stage behind one that learns from so many captions of each image, if there are any."""
+    begun = each == 0 or bool(getattr(stage, PRETRAINED, ""))
+    last = copy.copy(stage)
+    last.needs = () if begun else (CAPTIONS,)
+    return (last,) if begun else (CaptionStage(stage, each), last)
+
+
+def read_count(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST:
+        raise UserError(f"setting {CAPTIONS} must be a whole number from 0 to {MOST}, not {text!r}")
+    return int(text)

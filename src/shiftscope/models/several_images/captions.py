@@ -1,0 +1,203 @@
+"""Captions: sentences about one image, written from its scene graph, that teach a model what words look like.
+
+They stand for what people wrote about the photographs that VisualBERT and ViLBERT were pretrained on. A caption names
+two things, with what they are like and what they stand to: "a small jet that is behind a red sedan, and a truck". It
+counts nothing, asks nothing and speaks of no other image. A foil is a caption with one word exchanged, so that it is
+not true of the image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+
+from ...english import nouns
+from ...english.adjectives import describe_attribute
+from ...english.relations import add_article, parse_relation
+from ...english.synonyms import Lexicon
+from ...formats.gqa import DERIVED
+from ...rng import derive
+from ...scene import Pairs, Scene, mask_members
+from ...scene_graph.pack import get_noun_attribute
+from ...schema import Schema
+
+THINGS = 2  # that a caption begins with
+DESCRIBED = 0.45  # chance that an attribute of a thing is told
+RELATED = (0.8, 0.4)  # chance that it is told what a thing stands to: of the first, and of what that stands to
+TRIES = 8  # words that are exchanged until what is said is not true
+SEEDS = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A thing as a caption names it, and how it stands to the thing that is named next."""
+
+    noun: str
+    told: Pairs  # attributes with their values
+    relation: str = ""
+
+
+Chain = tuple[Mention, ...]
+
+
+def write_captions(scene: Scene, count: int) -> list[tuple[str, str]]:
+    """So many captions, each with a foil; the same for the same scene.
+
+    There is no foil in an open vocabulary, where what is not annotated may be true: it is empty then. Of a scene in
+    which nothing has a name there is no caption.
+    """
+    told = _CaptionedScene(scene)
+    if not told.named:
+        return []
+    random = Random(int(derive("captions", scene.id).integers(SEEDS)))  # many small draws, which NumPy is slow at
+    found = []
+    for _ in range(count):
+        chains = [told.draw(random) for _ in range(THINGS)]
+        foil = told.exchange(chains, random)
+        found.append((told.word(chains), told.word(foil) if foil else ""))
+    return found
+
+
+class _CaptionedScene:
+    """What there is to tell of a scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.schema = schema = scene.schema
+        self.noun = get_noun_attribute(schema)
+        self.names: list[str] = []  # [thing] what it is called, nothing where it has no name
+        self.told: list[Pairs] = []  # [thing] its attributes that stand before a noun
+        self.have: dict[tuple[str, str], int] = {}  # attribute and value → set of things
+        for k, thing in enumerate(scene.objects):
+            self.names.append(next(iter(thing.values(self.noun)), ""))
+            others = ((name, value) for name, value in thing.attributes if name not in (self.noun, *DERIVED))
+            self.told.append(tuple(pair for pair in others if _spell_adjective(schema, pair[1])))
+            for pair in thing.attributes:
+                self.have[pair] = self.have.get(pair, 0) | 1 << k
+        self.rows: dict[str, tuple[int, ...]] = {}  # relation → [thing] set of those that stand so to it
+        self.links: list[list[tuple[str, int]]] = [[] for _ in self.names]  # [thing] relation and what it leads to
+        for name in dict.fromkeys([*(relation.name for relation in scene.relations), *schema.relations]):
+            rows = scene.relation(name)
+            if rows is None or not _is_sayable(schema, name):
+                continue
+            self.rows[name] = rows
+            for target, row in enumerate(rows):
+                if self.names[target]:
+                    for subject in mask_members(row):
+                        self.links[subject].append((name, target))
+        self.named = [k for k, name in enumerate(self.names) if name]
+
+    def draw(self, random: Random) -> Chain:
+        """A thing, perhaps with something that it stands to, and with what that stands to."""
+        said: list[int] = [random.choice(self.named)]
+        found: list[Mention] = []
+        while True:
+            thing = said[-1]
+            told = tuple(pair for pair in self.told[thing] if random.random() < DESCRIBED)
+            mention = Mention(self.names[thing], told)
+            links = []
+            if len(said) <= len(RELATED) and random.random() < RELATED[len(said) - 1]:
+                links = [link for link in self.links[thing] if link[1] not in said]
+            if not links:
+                return (*found, mention)
+            relation, target = random.choice(links)
+            found.append(replace(mention, relation=relation))
+            said.append(target)
+
+    def exchange(self, chains: Sequence[Chain], random: Random) -> list[Chain] | None:
+        """The same with one noun, attribute or relation exchanged for another, so that it is not true."""
+        if not self.schema.closed:
+            return None
+        for _ in range(TRIES):
+            at = random.randrange(len(chains))
+            chain = self._exchange_word(chains[at], random)
+            if not self.is_true(chain):
+                return [chain if k == at else other for k, other in enumerate(chains)]
+        return None
+
+    def _exchange_word(self, chain: Chain, random: Random) -> Chain:
+        """Nouns, attributes and relations alike often, however many of each there are."""
+        places = {"noun": [*range(len(chain))], "told": [k for k, one in enumerate(chain) if one.told]}
+        places["relation"] = [*range(len(chain) - 1)]
+        kind = random.choice([kind for kind, some in places.items() if some])
+        place = random.choice(places[kind])
+        mention = chain[place]
+        if kind == "noun":
+            new = replace(mention, noun=_pick_other(self.schema.attribute(self.noun).values, mention.noun, random))
+        elif kind == "relation":
+            new = replace(mention, relation=_pick_other(tuple(self.rows), mention.relation, random))
+        else:
+            which = random.randrange(len(mention.told))
+            name, value = mention.told[which]
+            other = _pick_other(self.schema.attribute(name).values, value, random)
+            new = replace(mention, told=(*mention.told[:which], (name, other), *mention.told[which + 1 :]))
+        return (*chain[:place], new, *chain[place + 1 :])
+
+    def is_true(self, chain: Sequence[Mention]) -> bool:
+        """Whether some things are as they are named, and stand so to each other."""
+        found = -1
+        for mention in reversed(chain):
+            if mention.relation:
+                rows, reached = self.rows[mention.relation], 0
+                for target in mask_members(found):
+                    reached |= rows[target]
+                found = reached
+            for pair in ((self.noun, mention.noun), *mention.told):
+                found &= self.have.get(pair, 0)
+            if not found:
+                return False
+        return True
+
+    def word(self, chains: Sequence[Chain]) -> str:
+        return ", and ".join(_word_chain(self.schema, chain) for chain in chains)
+
+
+def _pick_other(values: Sequence[str], value: str, random: Random) -> str:
+    return random.choice([one for one in values if one != value] or [value])
+
+
+def _word_chain(schema: Schema, chain: Chain) -> str:
+    phrase = ""
+    for mention in reversed(chain):
+        named = _word_thing(schema, mention.noun, mention.told)
+        phrase = f"{named} that {_word_relation(schema, mention)} {phrase}" if mention.relation else named
+    return phrase
+
+
+@lru_cache(maxsize=1 << 16)
+def _word_thing(schema: Schema, noun: str, told: Pairs) -> str:
+    name = _spell(schema, noun)
+    return add_article(" ".join([*(_spell_adjective(schema, value) for _, value in told), name]), name, "a")
+
+
+def _word_relation(schema: Schema, mention: Mention) -> str:
+    plural = nouns.is_plural_noun(_spell(schema, mention.noun))
+    return _write_relation(schema, mention.relation, plural)
+
+
+@lru_cache(maxsize=4096)
+def _write_relation(schema: Schema, relation: str, plural: bool) -> str:
+    predicate = parse_relation(_spell(schema, relation))
+    assert predicate is not None
+    return predicate.write_finite(plural)
+
+
+@lru_cache(maxsize=4096)
+def _is_sayable(schema: Schema, relation: str) -> bool:
+    return parse_relation(_spell(schema, relation)) is not None
+
+
+@lru_cache(maxsize=4096)
+def _spell_adjective(schema: Schema, value: str) -> str:
+    """The words for it before a noun, if it can stand there."""
+    phrase = describe_attribute(_spell(schema, value))
+    return phrase.words if phrase and phrase.before else ""
+
+
+@lru_cache(maxsize=4096)
+def _spell(schema: Schema, word: str) -> str:
+    return _get_lexicon(schema).get_forms(word).one[0]
+
+
+_get_lexicon = lru_cache(maxsize=8)(Lexicon)

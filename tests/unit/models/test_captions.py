@@ -1,0 +1,247 @@
+"""Captions: what they say is true of their image, and what a network learns from them before it answers."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from lazy import lazy
+from shiftscope.english.synonyms import Lexicon
+from shiftscope.models.several_images.captions import write_captions
+from shiftscope.models.several_images.questions import ImageSetQuestions
+from shiftscope.models.several_images.training import CAPTIONS, IMAGE_TOKENS
+from shiftscope.question import Question
+from shiftscope.scene import Object, Relation, Scene
+from shiftscope.schemas.superclevr import SCHEMA
+from shiftscope.suites.superclevr.suite import SuperclevrSpec
+from shiftscope.train.data import SuiteTrainingData
+from shiftscope.train.train import TrainSpec, find_trainable, train_on
+from shiftscope.trainable import SplitData
+from shiftscope.trained_folder import MODEL_FILE
+
+torch = lazy("torch")
+
+SMALL = {"width": "32", "heads": "2", "inside": "64", "layers": "1", "set_layers": "1", "dropout": "0"}
+PATCH = {"backbone": "scratch", "patch": "2"}
+NUMBERS = 3 * 2 * 2 + 5
+MODELS = ("visualbert", "vilbert")
+LEXICON = Lexicon(SCHEMA)
+NOUNS = {LEXICON.get_forms(value).one[0]: value for value in SCHEMA.attribute("shape").values}
+ADJECTIVES = [value for name in ("size", "color", "material") for value in SCHEMA.attribute(name).values]
+PHRASE = re.compile(rf"an? ((?:(?:{'|'.join(ADJECTIVES)}) )*)({'|'.join(sorted(NOUNS, key=len, reverse=True))})")
+WHERE = {"to the left of": "left", "to the right of": "right", "behind": "behind", "in front of": "front"}
+
+
+def make_scene(seed=0, shapes=("jet", "sedan", "scooter", "school")):
+    random = np.random.default_rng(seed)
+    things = [
+        Object(
+            (
+                ("size", str(random.choice(["small", "large"]))),
+                ("color", str(random.choice(["red", "blue", "gray"]))),
+                ("material", str(random.choice(["rubber", "metal"]))),
+                ("shape", shape),
+            )
+        )
+        for shape in shapes
+    ]
+    pairs = [(i, j) for i in range(len(things)) for j in range(i)]
+    left = [pair if random.random() < 0.5 else pair[::-1] for pair in pairs]
+    behind = [pair if random.random() < 0.5 else pair[::-1] for pair in pairs]
+    rows = {"left": left, "right": [p[::-1] for p in left], "behind": behind, "front": [p[::-1] for p in behind]}
+    relations = tuple(Relation.of(name, some, len(things)) for name, some in rows.items())
+    return Scene(tuple(things), relations, schema=SCHEMA, id=str(seed))
+
+
+def test_a_caption_tells_what_is_there_and_its_foil_what_is_not():
+    told, exchanged = Counter(), Counter()
+    for seed in range(20):
+        scene = make_scene(seed)
+        for caption, foil in write_captions(scene, 20):
+            true, false = read_caption(caption, scene), read_caption(foil, scene)
+            assert all(ok for ok, _ in true), caption
+            assert not all(ok for ok, _ in false), foil
+            told.update(kind for _, kinds in true for kind in kinds)
+            one, other = (split_up(text) for text in (caption, foil))
+            assert len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) == 1
+            exchanged.update(kind_of(b) for a, b in zip(one, other, strict=True) if a != b)
+    assert told["noun"] > 800 and told["relation"] > 400 and told["adjective"] > 400
+    assert set(exchanged) == {"noun", "adjective", "relation"} and min(exchanged.values()) > 80
+
+
+def split_up(text):
+    """The words that may be exchanged, each as one."""
+    words = "|".join([*WHERE, *NOUNS, *ADJECTIVES])
+    return re.findall(rf"\b(?:{words})\b", text)
+
+
+def kind_of(word):
+    return "relation" if word in WHERE else "noun" if word in NOUNS else "adjective"
+
+
+def read_caption(text, scene):
+    """Of each clause whether some things are so, and which kinds of words it has; read without the writer's help."""
+    found = []
+    for clause in text.split(", and "):
+        first, *others = clause.split(" that is ")
+        wheres = [next(words for words in WHERE if other.startswith(words)) for other in others]
+        things = [first, *(o.removeprefix(w).strip() for o, w in zip(others, wheres, strict=True))]
+        parsed = [PHRASE.fullmatch(words) for words in things]
+        assert all(parsed), text
+        chains = product(*([k for k, o in enumerate(scene.objects) if is_so(o, one)] for one in parsed))
+        rows = [scene.relation(WHERE[where]) for where in wheres]
+        ok = any(all(row[b] >> a & 1 for row, (a, b) in zip(rows, pairwise(chain), strict=True)) for chain in chains)
+        adjectives = [word for one in parsed for word in one[1].split()]
+        found.append((ok, ["noun"] * len(parsed) + ["relation"] * len(rows) + ["adjective"] * len(adjectives)))
+    return found
+
+
+def is_so(thing, phrase):
+    values = {value for _, value in thing.attributes}
+    return NOUNS[phrase[2]] in values and values.issuperset(phrase[1].split())
+
+
+def test_captions_depend_on_the_scene_alone():
+    scene = make_scene()
+    assert write_captions(scene, 9) == write_captions(scene, 9)
+    assert write_captions(scene, 9)[:4] == write_captions(scene, 4)
+    assert write_captions(scene, 9) != write_captions(replace(scene, id="other"), 9)
+    assert write_captions(replace(scene, objects=(), relations=()), 3) == []
+
+
+def find_stages(model, **settings):
+    own = {"co_layers": "1"} if model == "vilbert" else {}
+    return find_trainable(model).configure(SMALL | PATCH | own | settings).stages
+
+
+def collect(stage, scenes):
+    tokens = torch.zeros(len(scenes), 6, NUMBERS)
+    tokens[..., :4] = torch.randn(len(scenes), 6, 4)
+    tokens[:, :4, -1] = 1.0
+    return SplitData(None, (), {stage.name: stage.collect(scenes, ()), IMAGE_TOKENS: tokens.half()})
+
+
+def test_each_image_is_shown_with_captions_and_foils():
+    stage, _ = find_stages("visualbert", captions="5")
+    data = collect(stage, [make_scene(k) for k in range(8)])
+    config = stage.fit_vocabulary(SCHEMA, data)
+    assert config.answers == ("no", "yes") and "jet" in config.words and "images" not in config.words
+    examples = stage.make_examples(data, config, "cpu")
+    batch = examples.batch(torch.arange(80))
+    assert batch.targets.tolist() == [1, 0] * 40
+    assert examples.rows[:, 0].tolist() == [k // 10 for k in range(80)]
+    assert (batch.words[::2] != batch.words[1::2]).any(1).all()
+
+
+def test_an_open_vocabulary_is_shown_captions_of_other_images():
+    """What nobody annotated may be there: a foil would often be true."""
+    things = {"man": ("tall",), "table": ("wooden", "round"), "cup": ()}
+    one = Scene(
+        tuple(Object((("name", n), *(("attribute", a) for a in some)), id=n) for n, some in things.items()),
+        (Relation.of("on", [(2, 1)], 3), Relation.of("near", [(0, 2)], 3)),
+        id="one",
+    )
+    two = Scene((Object((("name", "dog"),)),), id="two")
+    told = {caption for caption, foil in write_captions(one, 400) if not foil}
+    for phrase in ("a cup that is on a wooden round table", "a tall man", "a man that is near a cup"):
+        assert any(phrase in caption for caption in told)
+    stage, _ = find_stages("visualbert", captions="3")
+    found = stage.collect([one, two], ())
+    assert found.answers.tolist() == [found.answer_words.index(w) for w in ("yes", "no") * 6]
+    assert "dog" in words(found, 1) and words(found, 6) == words(found, 8) == ["a", "dog", "and", "a", "dog"]
+    alone = stage.collect([two], ())
+    assert alone.answer_words == ("yes",)
+
+
+def words(questions, k):
+    at = questions.texts.at
+    return [questions.texts.vocabulary[code] for code in questions.texts.codes[at[k] : at[k + 1]]]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_words_are_hidden_in_captions_that_are_true(model):
+    from shiftscope.models.end_to_end.questions import FIRST_WORD, UNSEEN
+
+    stage, _ = find_stages(model, captions="5")
+    data = collect(stage, [make_scene(k) for k in range(8)])
+    config = stage.fit_vocabulary(SCHEMA, data)
+    module = stage.build(config, {})
+    batch = stage.make_examples(data, config, "cpu").batch(torch.arange(80))
+    for mode in (True, False):
+        scores = module.train(mode)(batch)
+        missing = scores.missing != UNSEEN
+        judged = scores.is_true != UNSEEN
+        assert torch.equal(judged, ~missing.any(1)) and torch.equal(scores.is_true[judged], batch.targets[judged])
+        assert judged[1::2].all() and 8 < judged[::2].sum() < 32  # a hidden word does not tell that a caption is true
+        read = (module.reader.pair_words(batch)[::2] >= FIRST_WORD).sum()
+        assert not missing[1::2].any() and 0.05 < missing[::2].sum() / read < 0.15
+        assert (scores.missing[missing] >= FIRST_WORD).all()
+        assert torch.equal(scores.missing[missing], module.reader.pair_words(batch)[missing])
+    hidden = module.eval()(batch)
+    words = batch.words.clone()
+    row, column = hidden.missing.ge(0).nonzero()[0].tolist()
+    words[row, column - 1] = FIRST_WORD + (words[row, column - 1] - FIRST_WORD + 1) % len(config.words)
+    changed = module(replace(batch, words=words))
+    assert torch.allclose(hidden.words[row], changed.words[row], atol=1e-6)  # a hidden word is not read
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_network_that_answers_begins_with_what_captions_taught(model):
+    from shiftscope.models.end_to_end.questions import FIRST_WORD
+
+    before, last = find_stages(model, captions="5")
+    told = collect(before, [make_scene(k) for k in range(8)])
+    reader = before.build(before.fit_vocabulary(SCHEMA, told), {})
+    before.load_pretrained(reader, reader.config)
+    asked = [Question(str(k), text="How many images show a jet?", scenes=(str(k),), answer=k % 3) for k in range(8)]
+    data = SplitData(None, (), {last.name: ImageSetQuestions.collect([make_scene(k) for k in range(8)], asked)})
+    config = last.fit_vocabulary(SCHEMA, data)
+    module = last.build(config, {CAPTIONS: reader})
+    last.load_pretrained(module, config)
+    known, mine = reader.reader.state_dict(), module.state_dict()
+    table = next(name for name, one in module.named_parameters() if one is module.word_table)
+    same = {name for name in mine if mine[name].shape == known[name].shape and torch.equal(mine[name], known[name])}
+    new = set(mine) - same - {table}
+    assert "answer.0.weight" in new and all(name.startswith("answer.") for name in new)
+    place, there = config.words.index("jet"), reader.config.words.index("jet")
+    assert torch.equal(mine[table][FIRST_WORD + place], known[table][FIRST_WORD + there])
+
+
+def test_captions_are_left_out_where_something_else_was_pretrained(tmp_path, refuses):
+    from transformers import VisualBertConfig
+
+    assert [stage.name for stage in find_trainable("visualbert").stages] == ["captions", "answerer"]
+    (alone,) = find_stages("visualbert", captions="0")
+    assert alone.needs == () and alone.name == "answerer"
+    assert [stage.name for stage in find_trainable("visualbert_text").stages] == ["answerer"]
+    VisualBertConfig(hidden_size=32, num_attention_heads=2, intermediate_size=64, num_hidden_layers=1).save_pretrained(
+        tmp_path
+    )
+    (begun,) = find_trainable("visualbert").configure({"pretrained": str(tmp_path)}).stages
+    assert begun.needs == ()
+    for wrong in ("-1", "many", "1.5", "100000"):
+        with refuses("captions must be a whole number from 0 to 1000"):
+            find_trainable("visualbert").configure({"captions": wrong})
+    with refuses("no setting 'captions'"):
+        find_trainable("visualbert_text").configure({"captions": "3"})
+
+
+def test_captions_are_trained_by_themselves_and_answers_on_top(tmp_path, refuses):
+    world = SuiteTrainingData(
+        "superclevr", SuperclevrSpec(images=12, size=(64, 48), questions=2, part_questions=0, shard=6)
+    )
+    settings = tuple((SMALL | {"backbone": "scratch", "patch": "16", "captions": "2"}).items())
+    spec = TrainSpec("visualbert", "superclevr", epochs=1, settings=settings, device="cpu")
+    told = train_on(world, replace(spec, only="captions"), tmp_path / "told")
+    assert told.parts == ("captions",)
+    with refuses("has no answerer"):
+        told.config("answerer")
+    both = train_on(world, replace(spec, only="answerer", other=told.folder, seed=1), tmp_path / "both")
+    assert both.parts == ("captions", "answerer")
+    assert both.read_bytes("captions") == told.read_bytes("captions")
+    assert both.about["spec"]["from"] == told.id() and (tmp_path / "both" / MODEL_FILE).is_file()
+    with refuses("is trained on top of the captions"):
+        train_on(world, replace(spec, only="answerer"), tmp_path / "alone")
