@@ -41,7 +41,7 @@ def command(
     epochs: Annotated[int, typer.Option(min=0, help="Of each training; 0 for the default.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cuda or cpu.")] = "auto",
     cells: Annotated[Path | None, typer.Option(help="Folder or FILE.jsonl of entries; else OUT/cells.")] = None,
-    known: Annotated[Path | None, typer.Option(help="Entries of earlier studies, which are not made again.")] = None,
+    known: Annotated[Path | None, typer.Option(help="Entries of earlier studies: shown, and not made again.")] = None,
     minutes: Annotated[float | None, typer.Option(help="End a piece by then; the same command resumes.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
     tables: Annotated[bool, typer.Option("--tables", help="Train nothing: print tables of stored entries.")] = False,
@@ -81,7 +81,8 @@ def command(
         )
         for record in study_held_out(spec, tell=warn, bar=shard_bar):
             _print_record(record, as_json)
-    _print_tables(suite, HeldOutStore(kept).read_records(), given, page, as_json)
+    records = HeldOutStore(known).read_records() if known is not None else []
+    _print_tables(suite, [*records, *HeldOutStore(kept).read_records()], given, page, as_json)
 
 
 def _parse_setting(text: str) -> tuple[str, str]:

@@ -1,6 +1,8 @@
 """The page of a study of held-out splits, as Markdown, from stored records alone: the paper's tables, and findings."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from ..metrics.held_out_matrix import BEFORE, HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
 from ..result import Score
@@ -17,8 +19,11 @@ def find_matrix(
 ) -> tuple[str, HeldOutMatrix | None]:
     """The matrix of the largest scale that there are entries of, and its name; scales are never mixed.
 
-    Entries of trainings that are planned otherwise, with these settings, are left out.
+    Entries of trainings that are planned otherwise, with these settings, are left out. Of another study, which has the
+    same data, those of trainings that are this one's, too.
     """
+    mine = set(_list_planned(study)) if study.data_suite else set()
+    records = [one for one in records if one.suite == study.suite or _is_shared(one, study, mine)]
     for name in (scale,) if scale else reversed(study.scales):
         given = (*getattr(study.find_scale(name), "settings", ()), *settings)
         planned = [
@@ -32,6 +37,12 @@ def find_matrix(
             )
             return name, matrix
     return scale or study.scales[-1], None
+
+
+def _is_shared(record: HeldOutRecord, study: HeldOutStudy, planned: AbstractSet[HeldOutTraining]) -> bool:
+    if record.suite != study.data_suite or record.test_set:
+        return False
+    return not isinstance(record, HeldOutEntry) or replace(record.training, seed=0) in planned
 
 
 def list_held_out_tables(study: HeldOutStudy, matrix: HeldOutMatrix | None) -> list[Table]:
@@ -51,7 +62,8 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
     study = load_held_out_study(suite)
     name, matrix = find_matrix(records, study, scale)
     folder = f"docs/results/{suite}"
-    made_by = f"shiftscope study {suite} --tables --cells {folder} --page {folder}.md"
+    known = f" --known docs/results/{study.data_suite}" if study.data_suite else ""
+    made_by = f"shiftscope study {suite} --tables --cells {folder}{known} --page {folder}.md"
     done = len(matrix.list_entries()) if matrix else 0
     planned = _list_planned(study)
     parts = [

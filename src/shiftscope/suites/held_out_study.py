@@ -71,6 +71,7 @@ class HeldOutStudy:
     baselines: tuple[str, ...]  # that learn from answers alone, in no time
     splits: tuple[str, ...]  # named splits whose properties are marked
     scales: tuple[str, ...]
+    data_suite: str = ""  # another, whose study has the same data, so that its entries count here too
     differences: tuple[tuple[str, str, str], ...] = ()  # what differs from the paper: of what, there, and here
     data_kinds: tuple[str, ...] = (EASY,)  # kinds of training that have data of their own
     test_sets: tuple[DerivedTestPlan, ...] = ()  # besides the test split

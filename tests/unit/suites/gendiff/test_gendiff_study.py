@@ -30,6 +30,7 @@ from shiftscope.suites.gendiff.findings import ALTERED, KEPT, check_findings
 from shiftscope.suites.gendiff.reported import CONTRAST_ROWS, REPORTED, SHOT_ROWS
 from shiftscope.suites.gendiff.study import CONTRAST, MODELS, SEGMENTS, SMALL, STUDY, name_row
 from shiftscope.suites.gendiff.tables import SEGMENT_KINDS, list_tables, measure_drop, measure_shots
+from shiftscope.suites.held_out_study import load_held_out_study
 from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED
 from shiftscope.train.train import find_trainable
 
@@ -231,3 +232,17 @@ def test_a_setting_that_no_model_knows_is_refused(tmp_path):
     HeldOutStudySpec("gendiff", tmp_path, tmp_path / "cells.jsonl", settings=known)
     with pytest.raises(UserError, match="no setting 'widht'; did you mean 'width'"):
         HeldOutStudySpec("gendiff", tmp_path, tmp_path / "cells.jsonl", settings=(*known, ("widht", "64")))
+
+
+def test_entries_of_the_study_with_the_same_data_count_too():
+    """Those of trainings that are this study's; the rest of that study is not shown here."""
+    twin, alone = HeldOutTraining("visualbert_text"), HeldOutTraining("visualbert", "easy")
+    given = load_held_out_study("gendiff").find_scale("small").settings
+    entries = [
+        replace(make_entry(one, **{PLAIN: 30}), suite="covr", plan=STUDY.identify_training(one, given))
+        for one in (twin, replace(twin, seed=1), alone)
+    ]
+    _, matrix = find_matrix([make_test(), *entries], STUDY)
+    assert set(matrix.entries) == {twin, replace(twin, seed=1)} and not matrix.planned_otherwise
+    others = [replace(one, suite="vqa_vs") for one in entries]
+    assert not find_matrix([make_test(), *others], STUDY)[1].entries
