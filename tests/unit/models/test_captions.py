@@ -245,3 +245,14 @@ def test_captions_are_trained_by_themselves_and_answers_on_top(tmp_path, refuses
     assert both.about["spec"]["from"] == told.id() and (tmp_path / "both" / MODEL_FILE).is_file()
     with refuses("is trained on top of the captions"):
         train_on(world, replace(spec, only="answerer"), tmp_path / "alone")
+
+
+def test_images_of_which_nothing_can_be_told_need_no_captions(tmp_path, refuses, monkeypatch):
+    monkeypatch.setattr("shiftscope.models.several_images.caption_training.write_captions", lambda scene, count: [])
+    world = SuiteTrainingData(
+        "superclevr", SuperclevrSpec(images=12, size=(64, 48), questions=2, part_questions=0, shard=6)
+    )
+    spec = TrainSpec("visualbert", "superclevr", settings=tuple((SMALL | PATCH).items()), device="cpu")
+    with refuses("no scene graphs to write captions from; begin without them by --set captions=0"):
+        train_on(world, spec, tmp_path / "model")
+    assert not (tmp_path / "model" / MODEL_FILE).exists()

@@ -265,3 +265,24 @@ def test_what_is_not_computed_is_read_by_nobody(model):
         begun = module.body.embeddings(input_ids=words, visual_embeds=seen)
         whole = module.body.encoder(begun, torch.cat([read, there], -1)).last_hidden_state
         assert torch.allclose(whole[:, : words.shape[1]], states, atol=1e-5)
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore")  # what torch says of its own parts
+def test_a_compiled_layer_teaches_the_same():
+    """As a GPU runs it, for each width of batch by itself; here by the processor's compiler."""
+    from shiftscope.train.compile_methods import compile_methods
+
+    stage, data = find_stage("visualbert"), collect_toy(12)
+    module = stage.build(stage.fit_vocabulary(SCHEMA, data), {}).train()
+    examples = stage.make_examples(data, module.config, "cpu")
+    slopes = []
+    for compiled in (False, True):
+        if compiled:
+            compile_methods(module, stage.compiled, by_shape=stage.compiled_by_shape)
+        for rows in (torch.arange(0, 12, 3), torch.arange(2, 12, 3)):
+            module.zero_grad()
+            stage.loss(module, examples.batch(rows))[0].backward()
+            slopes.append([p.grad.clone() for p in module.parameters() if p.grad is not None])
+    for plain, made in zip(slopes[:2], slopes[2:], strict=True):
+        assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(plain, made, strict=True))

@@ -46,6 +46,8 @@ class CaptionStage(ImageSetStage):
     def __init__(self, answerer: ImageSetStage, each: int) -> None:
         self.answerer, self.each = answerer, each
         self.sizes, self.backbone, self.captured = answerer.sizes, answerer.backbone, answerer.captured
+        self.compiled = tuple(f"reader.{name}" for name in answerer.compiled)
+        self.compiled_by_shape = answerer.compiled_by_shape
 
     def identify(self) -> dict[str, Any]:
         return super().identify() | {CAPTIONS: self.each}

@@ -46,26 +46,25 @@ class VisualBertAnswerer(ImageSetAnswerer):
         states = self.body.embeddings(input_ids=words, visual_embeds=F.pad(seen, (0, 0, 0, more)))
         *layers, last = self.body.encoder.layer
         for layer in layers:
-            states = run_layer(layer, states, states, absent)
+            states = self.run_layer(layer, states, states, absent)
         asking = states[:, : words.shape[1] if each_word else 1]  # what the last makes of others is read by nobody
-        found = run_layer(last, asking, states, absent)
+        found = self.run_layer(last, asking, states, absent)
         return found[:, 0], found
 
+    def run_layer(self, layer: Any, asking: Tensor, states: Tensor, absent: Tensor) -> Tensor:
+        """What a layer makes of those that ask, of [row, token, width] states; its attention in one kernel."""
+        attention = layer.attention.self
 
-def run_layer(layer: Any, asking: Tensor, states: Tensor, absent: Tensor) -> Tensor:
-    """What a layer makes of those that ask, of [row, token, width] states; its attention in one kernel."""
-    attention = layer.attention.self
+        def split_heads(given: Tensor) -> Tensor:
+            return given.reshape(*given.shape[:2], attention.num_attention_heads, -1).transpose(1, 2)
 
-    def split_heads(given: Tensor) -> Tensor:
-        return given.reshape(*given.shape[:2], attention.num_attention_heads, -1).transpose(1, 2)
-
-    found = F.scaled_dot_product_attention(
-        split_heads(attention.query(asking)),
-        split_heads(attention.key(states)),
-        split_heads(attention.value(states)),
-        absent,
-        attention.dropout.p if layer.training else 0.0,
-    )
-    heard = layer.attention.output(found.transpose(1, 2).flatten(2), asking)
-    made: Tensor = layer.feed_forward_chunk(heard)
-    return made
+        found = F.scaled_dot_product_attention(
+            split_heads(attention.query(asking)),
+            split_heads(attention.key(states)),
+            split_heads(attention.value(states)),
+            absent,
+            attention.dropout.p if layer.training else 0.0,
+        )
+        heard = layer.attention.output(found.transpose(1, 2).flatten(2), asking)
+        made: Tensor = layer.feed_forward_chunk(heard)
+        return made
