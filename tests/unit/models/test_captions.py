@@ -10,6 +10,7 @@ import pytest
 
 from lazy import lazy
 from shiftscope.english.synonyms import Lexicon
+from shiftscope.models.several_images.captioned_images import find_exchanged
 from shiftscope.models.several_images.captions import write_captions
 from shiftscope.models.several_images.questions import ImageSetQuestions
 from shiftscope.models.several_images.training import CAPTIONS, IMAGE_TOKENS
@@ -152,8 +153,24 @@ def test_an_open_vocabulary_is_shown_captions_of_other_images():
     found = stage.collect([one, two], ())
     assert found.answers.tolist() == [found.answer_words.index(w) for w in ("yes", "no") * 6]
     assert "dog" in words(found, 1) and words(found, 6) == words(found, 8) == ["a", "dog", "and", "a", "dog"]
+    assert found.exchanged.tolist() == [[0, 0], [-1, -1]] * 6
     alone = stage.collect([two], ())
     assert alone.answer_words == ("yes",)
+    both = stage.join([found, alone])
+    assert both.exchanged.tolist() == [[0, 0], [-1, -1]] * 6 + [[0, 0]] * 3 and both.images[-1].tolist() == [2]
+
+
+def test_the_words_that_a_foil_has_exchanged_are_known():
+    cases = [
+        ("a jet, and a sedan", "a scooter, and a sedan", (1, 2)),
+        ("a regular bus", "a school bus", (1, 2)),
+        ("a red jet that is behind a bus", "a red jet that is in front of a bus", (5, 8)),
+        ("a red jet that is in front of a bus", "a red jet that is behind a bus", (5, 6)),
+        ("a jet", "an articulated bus", (0, 3)),
+        ("a jet, and a truck", "a jet, and a fighter plane", (4, 6)),
+    ]
+    for caption, foil, span in cases:
+        assert find_exchanged(caption, foil) == span
 
 
 def words(questions, k):
@@ -175,6 +192,10 @@ def test_words_are_hidden_in_captions_that_are_true(model):
         missing = scores.missing != UNSEEN
         judged = scores.is_true != UNSEEN
         assert torch.equal(judged, ~missing.any(1)) and torch.equal(scores.is_true[judged], batch.targets[judged])
+        assert not ((scores.fitting != UNSEEN) & missing.any(1)[:, None]).any()  # nor is any word of it judged
+        at = {(k, n) for k, n in (scores.fitting == 0).nonzero().tolist()}
+        spans = [range(a + 1, b + 1) for a, b in batch.exchanged.tolist()]
+        assert at == {(k, n) for k in range(1, 80, 2) for n in spans[k]} and len(at) >= 40
         assert judged[1::2].all() and 8 < judged[::2].sum() < 32  # a hidden word does not tell that a caption is true
         read = (module.reader.pair_words(batch)[::2] >= FIRST_WORD).sum()
         assert not missing[1::2].any() and 0.05 < missing[::2].sum() / read < 0.15
@@ -248,7 +269,7 @@ def test_captions_are_trained_by_themselves_and_answers_on_top(tmp_path, refuses
 
 
 def test_images_of_which_nothing_can_be_told_need_no_captions(tmp_path, refuses, monkeypatch):
-    monkeypatch.setattr("shiftscope.models.several_images.caption_training.write_captions", lambda scene, count: [])
+    monkeypatch.setattr("shiftscope.models.several_images.captioned_images.write_captions", lambda scene, count: [])
     world = SuiteTrainingData(
         "superclevr", SuperclevrSpec(images=12, size=(64, 48), questions=2, part_questions=0, shard=6)
     )

@@ -1,15 +1,15 @@
 """How a model over several images is pretrained: on captions of single images, before it learns to answer.
 
 Of each image it is shown captions and as many foils. In half of the captions some words are hidden, which it is to
-tell; of all others it tells whether they are true. In an open vocabulary, which has no foils, captions of another image
-stand for them.
+tell; of all others it tells whether they are true, and which words fit. In an open vocabulary, which has no foils,
+captions of another image stand for them, and no word is judged by itself.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ...answer import spell
@@ -22,13 +22,12 @@ from ...trainable import IMAGES, Counts, Losses, SplitData, TrainRecipe
 from ..end_to_end.pretrained import PRETRAINED
 from ..end_to_end.questions import UNSEEN, AnswererConfig
 from ..end_to_end.training import AnswerTraining
-from .captions import write_captions
-from .questions import ImageSetQuestions
-from .training import CAPTIONS, ImageSetStage
+from .captioned_images import CaptionedImages
+from .training import CAPTIONS, IMAGE_TOKENS, ImageSetExamples, ImageSetStage
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
+    from torch import Tensor, nn
 
 EACH = 16  # captions of an image
 MOST = 1000
@@ -55,19 +54,11 @@ class CaptionStage(ImageSetStage):
     def describe(self, schema: Schema) -> dict[str, Any]:
         return super().describe(schema) | {CAPTIONS: self.each}
 
-    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> ImageSetQuestions:
-        """Captions as questions whose answer is whether they are true of the image."""
-        written = [write_captions(scene, self.each) for scene in scenes]
-        others = written[1:] + written[:1]
-        told = []
-        for scene, own, other in zip(scenes, written, others, strict=True):
-            elsewhere = [caption for caption, _ in other] if len(scenes) > 1 else []
-            for n, (caption, foil) in enumerate(own):
-                told.append(Question(f"{scene.id}:{n}", caption, scenes=(scene.id,), answer=True))
-                if foil or elsewhere:
-                    text = foil or elsewhere[n % len(elsewhere)]
-                    told.append(Question(f"{scene.id}:{n}:foil", text, scenes=(scene.id,), answer=False))
-        return super().collect(scenes, told)
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> CaptionedImages:
+        return CaptionedImages.caption(scenes, self.each)
+
+    def join(self, pieces: Sequence[Any]) -> CaptionedImages:
+        return CaptionedImages.join(pieces)
 
     def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> AnswererConfig:
         return replace(super().fit_vocabulary(schema, train), answers=TRUTHS)
@@ -81,11 +72,16 @@ class CaptionStage(ImageSetStage):
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
         self.answerer.load_pretrained(module.reader, config)
 
+    def make_examples(self, data: SplitData, config: AnswererConfig, device: str) -> CaptionExamples:
+        tokens = self.see(data, config, device).supervision[IMAGE_TOKENS]
+        return CaptionExamples(data.supervision[self.name], config, tokens, device)
+
     def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
         scores = module(batch)
         truth = average_cross_entropy(scores.truth.float(), scores.is_true, UNSEEN)
         words = average_cross_entropy(scores.words.flatten(0, 1).float(), scores.missing.flatten(), UNSEEN)
-        return truth + words, {"truth": truth, "words": words}
+        fits = average_cross_entropy(scores.fits.flatten(0, 1).float(), scores.fitting.flatten(), UNSEEN)
+        return truth + words + fits, {"truth": truth, "words": words, "fits": fits}
 
     def measure(self, module: Any, batch: Any) -> Counts:
         scores = module(batch)
@@ -93,10 +89,28 @@ class CaptionStage(ImageSetStage):
         return {
             "truth": ((scores.truth.argmax(-1) == scores.is_true).sum(), (scores.is_true != UNSEEN).sum()),
             "words": (told.sum(), (scores.missing != UNSEEN).sum()),
+            "exchanged": scores.count_exchanged(),
         }
 
     def choose_by(self, shares: Mapping[str, float]) -> float:
-        return (shares["truth"] + shares["words"]) / 2
+        return shares["truth"] + shares["words"]
+
+
+class CaptionExamples(ImageSetExamples):
+    """Captions with the words in them that are exchanged."""
+
+    def __init__(self, captions: CaptionedImages, config: AnswererConfig, images: Tensor, device: str) -> None:
+        import torch
+
+        super().__init__(captions, config, images, device)
+        self.exchanged = torch.from_numpy(captions.exchanged).to(device)
+
+    def batch(self, rows: torch.Tensor) -> Any:
+        from .caption_reader import CaptionBatch
+
+        plain = super().batch(rows)
+        held: dict[str, Any] = {f.name: getattr(plain, f.name) for f in fields(plain)}
+        return CaptionBatch(**held, exchanged=self.exchanged[rows.to(self.device)])
 
 
 class ImageSetTraining(AnswerTraining):
