@@ -62,7 +62,9 @@ def command(
     out: Annotated[Path | None, typer.Option(help="Folder of weights, runs, entries and report.html.")] = None,
     models: Annotated[str, typer.Option(help="Which models, separated by commas; else all.")] = "",
     factors: Annotated[str, typer.Option(help="Which factors, separated by commas; else all.")] = "",
-    scale: Annotated[str, typer.Option(help="small (480 images, a trial) or paper (30,000, for a GPU).")] = "small",
+    scale: Annotated[
+        str, typer.Option(help="small (480 images, a trial) or paper (some 30,000, for a GPU).")
+    ] = "small",
     images: Annotated[int | None, typer.Option(min=12, help="Number of images over train, val and test.")] = None,
     visual: Annotated[str, typer.Option(help="mid or hard: how variants of other factors are rendered.")] = "mid",
     train: Annotated[str, typer.Option(help="Only these trainings, separated by commas.")] = "",
@@ -73,7 +75,9 @@ def command(
     splits: Annotated[str, typer.Option(help="test, val, or both by commas.")] = "test",
     device: Annotated[str, typer.Option(help="auto, cuda or cpu.")] = "auto",
     cells: Annotated[Path | None, typer.Option(help="Folder or FILE.jsonl of entries; else OUT/cells.")] = None,
-    known: Annotated[Path | None, typer.Option(help="Entries of earlier studies, which are not made again.")] = None,
+    known: Annotated[
+        Path | None, typer.Option(help="Entries of earlier studies, not made again; another suite's stand beside.")
+    ] = None,
     minutes: Annotated[float | None, typer.Option(help="End a piece by then; the same command resumes.")] = None,
     runs: Annotated[bool, typer.Option("--runs", help="Write every entry as a run; scale small always does.")] = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
@@ -127,7 +131,7 @@ def command(
         )
         for record in run_study(spec, tell=warn, bar=shard_bar):
             _print_record(record, as_json)
-    _print_tables(suite, kept, page, out, data_version, as_json, ran=not tables)
+    _print_tables(suite, kept, known, page, out, data_version, as_json, ran=not tables)
 
 
 @cache
@@ -162,29 +166,44 @@ def _print_record(record: StudyRecord, as_json: bool) -> None:
 
 
 def _print_tables(
-    suite: str, cells: Path, page: Path | None, out: Path | None, data_version: int | None, as_json: bool, ran: bool
+    suite: str,
+    cells: Path,
+    known: Path | None,
+    page: Path | None,
+    out: Path | None,
+    data_version: int | None,
+    as_json: bool,
+    ran: bool,
 ) -> None:
     """The tables of what is stored, on the terminal and in files; none where a run paused before its first entry."""
     from ..files import write_whole
-    from ..report.study_page import describe_data, describe_scale, list_tables, render_markdown, write_study_page
-    from ..run.study.entry_store import EntryStore, build_transfer_matrix, list_scales
+    from ..report.study_page import (
+        describe_data,
+        describe_scale,
+        list_tables,
+        read_matrix,
+        render_markdown,
+        write_study_page,
+    )
+    from ..run.study.entry_store import EntryStore
     from ..suites.study import load_study
 
-    records = EntryStore(cells).read_records()
-    scales = list_scales(records) or ([load_study(suite).find_scale("paper")] if page else [])
-    if not scales and ran:
-        return
-    if not scales:
+    records, scale = EntryStore(cells).read_records(), load_study(suite).find_scale("paper")
+    if not (page or any(record.origin.suite == suite for record in records)):
+        if ran:
+            return
         raise UserError(f"{cells}: no entries there yet; make some with shiftscope study {suite} --out DIR")
-    matrix = build_transfer_matrix(records, scales[0], data_version)
+    if known is not None:  # of this suite they stand for what is not made again, and are shown where they are kept
+        records += [record for record in EntryStore(known).read_records() if record.origin.suite != suite]
+    matrix = read_matrix(records, data_version, scale)
     if not as_json:
         for text in filter(None, (describe_scale(matrix), describe_data(matrix))):
             print(text.strip("*"))
     print_study_tables(list_tables(matrix), as_json)
     written = []
     if page is not None:
-        write_whole(page, render_markdown(records, data_version, load_study(suite).find_scale("paper")).encode())
+        write_whole(page, render_markdown(records, data_version, scale).encode())
         written.append(page)
     if out is not None:
-        written.append(write_study_page(out / PAGE, records, data_version))
+        written.append(write_study_page(out / PAGE, records, data_version, scale))
     print_written(written, as_json)

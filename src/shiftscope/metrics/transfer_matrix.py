@@ -123,6 +123,7 @@ class TransferMatrix:
     data_version: int | None = None  # of the suite's data, where these are not today's
     split: str = "test"
     validation: TransferMatrix | None = None  # of the same trainings, on validation data
+    beside: TransferMatrix | None = None  # of another study, whose models in domain are set beside these
     _accuracies: dict[str, tuple[dict[EntryKey, Score], ResampledAccuracies[EntryKey] | None]] = field(
         default_factory=dict
     )
@@ -150,6 +151,10 @@ class TransferMatrix:
     def find_score(self, model: str, trained: Any, tested: Any, group: str) -> Score | None:
         """Accuracy; None where the entry is missing or its test set has no such questions."""
         return self._resample(group)[0].get((model, trained, tested))
+
+    def find_in_domain(self, model: str) -> Score | None:
+        """Accuracy of the default in its own domain, on the first group of questions."""
+        return self.find_score(model, *self.study.default, self.study.question_groups[0])
 
     def measure_degrade(self, model: str, grid: Any, form: str, group: str) -> DegradeEstimate | None:
         """Relative Degrade of a factor's grid; None unless all entries that the form needs are there."""

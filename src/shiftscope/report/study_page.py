@@ -1,6 +1,7 @@
 """The page of a suite's study, as Markdown and as HTML, from stored entries alone; and what its tables share."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..result import Score
 from ..run.study.entries import StudyRecord
 from ..run.study.entry_store import build_transfer_matrix, list_scales
 from ..suites import NOTHING_REPORTED, ReportedFigures, load_suite
-from ..suites.study import FactorGrid
+from ..suites.study import FactorGrid, load_study
 from .markup import tag
 from .number_format import count_noun, format_score
 from .page import Page, write_page
@@ -26,23 +27,34 @@ def read_matrix(
 ) -> TransferMatrix:
     """The matrix of the largest scale that there are entries of; smaller ones are never shown beside it.
 
-    `scale` is whose empty matrix it is where there are none.
+    `scale` is whose empty matrix it is where there are none. It also says whose study it is, where records are of
+    several: those of the study that its page sets beside it are a matrix of their own, of the same scale.
     """
     listed = list(records)
-    scales = list_scales(listed) or ([scale] if scale else [])
+    own = [record for record in listed if scale is None or record.origin.suite == scale.suite]
+    scales = list_scales(own) or ([scale] if scale else [])
     if not scales:
         raise UserError("there are no entries to make a page of; run shiftscope study SUITE first")
-    return build_transfer_matrix(listed, scales[0], data_version)
+    matrix = build_transfer_matrix(own, scales[0], data_version)
+    others = [one for one in listed if one.origin.suite == matrix.study.beside]
+    alike = [one for one in list_scales(others) if one.name == matrix.scale.name]
+    return replace(matrix, beside=build_transfer_matrix(others, alike[0])) if alike else matrix
 
 
 def render_markdown(records: Iterable[StudyRecord], data_version: int | None = None, scale: Any | None = None) -> str:
     """The page as Markdown, as docs/results has it; with a scale also where nothing is measured yet."""
     matrix = read_matrix(records, data_version, scale)
     study = matrix.study
-    made_by = f"shiftscope study {study.suite} --tables --cells docs/results/cells --page docs/results/{study.suite}.md"
+    made_by = f"shiftscope study {study.suite} --tables --cells docs/results/{study.stored}"
+    made_by += f" --known docs/results/{load_study(study.beside).stored}" if study.beside else ""
+    made_by += f" --page docs/results/{study.suite}.md"
     made_by += f" --data-version {data_version}" if data_version is not None else ""
     done = sum((model, *pair) in matrix.entries for model in study.planned for pair in study.pairs)
     begun = set(study.pairs) & set(matrix.list_pairs())
+    degrade = (
+        f"those of Relative Degrade are from {REPLICATES:,} draws of whole scenes, the same draws in every entry, "
+        "so that differences and ratios are paired; "
+    )
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
         f"# {study.title}, measured",
@@ -53,8 +65,7 @@ def render_markdown(records: Iterable[StudyRecord], data_version: int | None = N
         f"{len(study.planned)} models; other seeds and conditions are not counted); a dash is an entry that is not. "
         "The folder given with `--cells` holds the entries.",
         f"Figures are *measured* on the test split unless they say *reported* ({study.notes['reported']}). Intervals "
-        f"are 95%, over scenes (docs/decisions/022); those of Relative Degrade are from {REPLICATES:,} draws of whole "
-        "scenes, the same draws in every entry, so that differences and ratios are paired; p-values are from a "
+        f"are 95%, over scenes (docs/decisions/022); {degrade if len(study.pairs) > 1 else ''}p-values are from a "
         "permutation test that exchanges two models' answers scene by scene.",
         *study.terms.values(),
         *(f"**{text}**" for text in describe_mixed_rows(matrix)),
@@ -106,9 +117,11 @@ def describe_mixed_rows(matrix: TransferMatrix) -> list[str]:
     return sentences
 
 
-def write_study_page(out: Path, records: Iterable[StudyRecord], data_version: int | None = None) -> Path:
+def write_study_page(
+    out: Path, records: Iterable[StudyRecord], data_version: int | None = None, scale: Any | None = None
+) -> Path:
     """Write the page of the largest scale there is; one that is there is replaced."""
-    matrix = read_matrix(records, data_version)
+    matrix = read_matrix(records, data_version, scale)
     with lock_path(out):
         return write_page(build_study_page(matrix), out).path
 
@@ -116,7 +129,7 @@ def write_study_page(out: Path, records: Iterable[StudyRecord], data_version: in
 def build_study_page(matrix: TransferMatrix) -> Page:
     """The page of a study, before its sections are made."""
     lead = (
-        f"Scale {matrix.scale.name}: {matrix.scale.images * 2 // 3:,} training images, "
+        f"Scale {matrix.scale.name}: {matrix.scale.train_images:,} training images, "
         f"{matrix.scale.test_images:,} test images; {count_noun(len(matrix.entries), 'entry', 'entries')}."
     )
     warnings = [text.strip("*") for text in (describe_scale(matrix), describe_data(matrix)) if text]

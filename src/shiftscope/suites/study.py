@@ -110,11 +110,15 @@ class Study:
 
     Each has `to_json` and `from_json`; trainings and domains have a `label` and an order, domains a `visual` level,
     trainings a `seed`;
-    a scale has its `suite`, `name`, `images` and `test_images`; `domain.build_spec(scale)` is the spec of the data.
+    a scale has its `suite`, `name`, `images`, `train_images` and `test_images`; `domain.build_spec(scale)` is the spec
+    of the data.
     """
 
     suite: str
     title: str  # of its page
+    dataset: str  # what its data are called
+    stored: str  # folder of docs/results that holds its entries
+    beside: str = ""  # another suite, on whose data its page shows the same models in domain too
     scale_type: Any
     training_type: Any
     domain_type: Any

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Protocol
 
+from ..metrics.transfer_matrix import TransferMatrix
 from .study import FAILS, HOLDS, UNDECIDED
 
 Decided = bool | None  # None: open
@@ -122,3 +123,30 @@ def judge_gaps(gaps: Sequence[Ends]) -> str:
 
 def name_verdict(decided: Decided) -> str:
     return UNDECIDED if decided is None else HOLDS if decided else FAILS
+
+
+def measure_gap(matrix: TransferMatrix, model: str) -> Ends | None:
+    """By how much a model in domain is above itself on the data set beside; None where one of the two is missing."""
+    here = matrix.find_in_domain(model)
+    there = matrix.beside.find_in_domain(model) if matrix.beside else None
+    return Ends.read(here) - Ends.read(there) if here and there else None
+
+
+# How the figures of a finding are told.
+
+
+def join_names(models: Sequence[str]) -> str:
+    return f"{', '.join(models[:-1])} and {models[-1]}"
+
+
+def format_percent(share: float, apart_from: float | None = None) -> str:
+    """Two digits; more where a share that differs from a bar would be shown as equal to it: 91.996%."""
+    hidden = apart_from is not None and share != apart_from and f"{100 * share:.2f}" == f"{100 * apart_from:.2f}"
+    return f"{100 * share:.{4 if hidden else 2}f}%"
+
+
+def format_points(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return ""
+    ends = "" if low is None or high is None else f" ({100 * low:+.2f} to {100 * high:+.2f})"
+    return f"{100 * value:+.2f} points{ends}"

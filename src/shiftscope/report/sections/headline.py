@@ -144,6 +144,7 @@ def in_domain_table(matrix: TransferMatrix) -> Table:
     """The default in its own domain, seed by seed, with the paper's figures beside."""
     study, (trained, tested) = matrix.study, matrix.study.default
     first = study.question_groups[0]
+    with_reported = bool(select_reported(matrix, first).tables)
     place = next(
         (grid.factor, row, column)
         for grid in study.grids
@@ -162,7 +163,8 @@ def in_domain_table(matrix: TransferMatrix) -> Table:
                 mean = format_figure(average_seeds(known))
                 deviation = f"{100 * float(np.std([s.value or 0.0 for s in known], ddof=1)):.{DIGITS}f}"
             share = format_percent(reported.find("accuracy", reported.find_model(model), *place), DIGITS)
-            rows.append((f"{model}, {group} questions", *map(format_figure, scores), mean, deviation, share))
+            cells = (*map(format_figure, scores), mean, deviation, *([share] if with_reported else []))
+            rows.append((f"{model}, {group} questions", *cells))
     notes = [
         "Seeds: the mean with Student's interval, and the standard deviation in points.",
         study.notes.get("in domain", ""),
@@ -170,7 +172,8 @@ def in_domain_table(matrix: TransferMatrix) -> Table:
     for one, other in study.comparisons[:1]:
         if test := matrix.compare_models(one, other, trained, tested, first):
             notes.append(f"{one} − {other} on the same {first} questions, seed 0: {format_paired(test)}.")
-    heads = ("default, %", *(f"seed {s}" for s in study.seeds), "mean of seeds", "deviation", "reported")
+    reported_head = ["reported"] if with_reported else []
+    heads = ("default, %", *(f"seed {s}" for s in study.seeds), "mean of seeds", "deviation", *reported_head)
     return Table("Default, in domain", heads, tuple(rows), " ".join(filter(None, notes)))
 
 

@@ -62,6 +62,9 @@ def _build_table(grid: TransferGrid) -> Table:
 
 
 def _build_study(matrix: TransferMatrix) -> Section | None:
+    """Nothing where a study has one training and one test set, whose results have a table of their own."""
+    if len(matrix.study.pairs) == 1:
+        return None
     parts: list[Child] = []
     study, used = matrix.study, select_grids(matrix)
     for group in study.question_groups:

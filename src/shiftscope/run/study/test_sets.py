@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,6 @@ MEMORY_SHARE = 0.5  # of the machine's memory, that test sets may take
 QUESTION_BYTES, SCENE_BYTES = 2_000, 19_000  # about
 TEST = "test"
 ADAPTATION_SEED = 1000  # of the images that models are adapted to; no training and no test set of a study has it
-SHARES = 6  # images of a spec for one of its test split
 
 
 class ImageQuestions(NamedTuple):
@@ -138,9 +138,9 @@ def _make_unlabelled(study: Study, spec: Any, device: str) -> tuple[Picture, ...
     import torch
 
     none = dict.fromkeys(spec.question_fields, 0)
-    other = replace(
-        spec, seed=spec.seed + ADAPTATION_SEED, images=SHARES * ADAPTATION_IMAGES, shard=ADAPTATION_IMAGES, **none
-    )
+    other = replace(spec, seed=spec.seed + ADAPTATION_SEED, shard=ADAPTATION_IMAGES, **none)
+    sizes = (replace(other, images=images) for images in count(ADAPTATION_IMAGES))
+    other = next(sized for sized in sizes if sized.splits()[TEST] == ADAPTATION_IMAGES)
     source = SuiteSource(study.suite, other, TEST)
     batch = GPU_BATCH if device != "cpu" else CPU_BATCH
     with closing(render_source(source, len, batch=batch, device=device, workers=1)) as rendered:

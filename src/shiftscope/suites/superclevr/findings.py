@@ -11,11 +11,12 @@ from ...metrics.relative_degrade import DegradeEstimate
 from ...metrics.significance import correct_holm
 from ...metrics.transfer_matrix import EntryKey, TransferMatrix, median_throughput, sum_training_seconds
 from ...result import Score
+from ..parser_study import MODELS, OBJECT
 from ..study import FAILS, HOLDS, NOT_MEASURED, FactorGrid, Finding
-from ..verdicts import UNKNOWN, Ends, judge_gaps
+from ..verdicts import UNKNOWN, Ends, format_percent, format_points, join_names, judge_gaps
 from .reported import FACTORS as REPORTED_FACTORS
 from .reported import REPORTED
-from .study import MODELS, OBJECT, PART, STUDY, TEXTS, StudyDomain, TrainingSetup, factor_grid
+from .study import PART, STUDY, TEXTS, StudyDomain, TrainingSetup, factor_grid
 
 NON_MODULAR, MODULAR = ("film", "mdetr"), ("nscl", "nsvqa", "p_nsvqa")
 PAPERS_OWN = ("nsvqa", "p_nsvqa")
@@ -45,21 +46,21 @@ def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
     rule = f"Relative Degrade ({FORM})"
     yield _compare_degrades(
         "Redundancy: modular models hardly suffer from it (not a blind test, see Table 1, redundancy).",
-        f"{rule} of {_join(MODULAR)} below 2%",
+        f"{rule} of {join_names(MODULAR)} below 2%",
         redundancy,
         MODULAR,
         lambda d: [Ends.read(d[m]).measure_below(0.02) for m in MODULAR],
     )
     yield _compare_degrades(
         "Redundancy: non-modular models suffer more than modular ones.",
-        f"{rule} of {_join(NON_MODULAR)} above that of {_join(MODULAR)}",
+        f"{rule} of {join_names(NON_MODULAR)} above that of {join_names(MODULAR)}",
         redundancy,
         (*NON_MODULAR, *MODULAR),
         lambda d: _subtract_each(d, NON_MODULAR, MODULAR),
     )
     yield _compare_degrades(
         "Visual complexity: non-modular models are more robust to it than modular ones.",
-        f"{rule} of {_join(NON_MODULAR)} below 10%, of {_join(MODULAR)} above 12%",
+        f"{rule} of {join_names(NON_MODULAR)} below 10%, of {join_names(MODULAR)} above 12%",
         visual,
         (*NON_MODULAR, *MODULAR),
         lambda d: [
@@ -69,7 +70,7 @@ def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
     )
     yield _compare_degrades(
         "Visual complexity: modular models suffer from it.",
-        f"{rule} of {_join(PAPERS_OWN)} above 12%",
+        f"{rule} of {join_names(PAPERS_OWN)} above 12%",
         visual,
         PAPERS_OWN,
         lambda d: [Ends.read(d[m]).measure_above(0.12) for m in PAPERS_OWN],
@@ -77,28 +78,28 @@ def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
     existing = (*NON_MODULAR, "nscl", "nsvqa")
     yield _compare_degrades(
         "Concept distribution: all existing models suffer a lot.",
-        f"{rule} of {_join(existing)} above 20%",
+        f"{rule} of {join_names(existing)} above 20%",
         distribution,
         existing,
         lambda d: [Ends.read(d[m]).measure_above(0.2) for m in existing],
     )
     yield _compare_degrades(
         "Concept distribution: NSVQA is better than the other existing models.",
-        f"{rule} of nsvqa lower than that of {_join(existing[:-1])} by 7.5 points or more",
+        f"{rule} of nsvqa lower than that of {join_names(existing[:-1])} by 7.5 points or more",
         distribution,
         existing,
         lambda d: _subtract_each(d, existing[:-1], ("nsvqa",), 0.075),
     )
     yield _compare_degrades(
         "Compositionality: non-modular models are more robust than NSCL and NSVQA.",
-        f"{rule} of {_join(NON_MODULAR)} below that of nscl and nsvqa",
+        f"{rule} of {join_names(NON_MODULAR)} below that of nscl and nsvqa",
         composition,
         existing,
         lambda d: _subtract_each(d, ("nscl", "nsvqa"), NON_MODULAR),
     )
     yield _compare_degrades(
         "Compositionality: with uncertainty, NSVQA is more robust than the non-modular models.",
-        f"{rule} of p_nsvqa below that of {_join(NON_MODULAR)}",
+        f"{rule} of p_nsvqa below that of {join_names(NON_MODULAR)}",
         composition,
         (*NON_MODULAR, "p_nsvqa"),
         lambda d: _subtract_each(d, NON_MODULAR, ("p_nsvqa",)),
@@ -119,14 +120,14 @@ def _check_in_domain(matrix: TransferMatrix) -> Iterator[Finding]:
     yield _compare_models(
         matrix,
         "In domain: modular models perform much better than non-modular ones.",
-        f"{rule} each of {_join(MODULAR)} above each of {_join(NON_MODULAR)}",
+        f"{rule} each of {join_names(MODULAR)} above each of {join_names(NON_MODULAR)}",
         MODULAR,
         NON_MODULAR,
     )
     yield _compare_models(
         matrix,
         "In domain: P-NSVQA outperforms all other models of the paper.",
-        f"{rule} p_nsvqa, from box centres as in the paper, above {_join((*NON_MODULAR, *MODULAR[:-1]))}; nscl "
+        f"{rule} p_nsvqa, from box centres as in the paper, above {join_names((*NON_MODULAR, *MODULAR[:-1]))}; nscl "
         "learns relations from features that know ground positions",
         ("p_nsvqa",),
         (*NON_MODULAR, *MODULAR[:-1]),
@@ -147,7 +148,7 @@ def _compare_models(matrix: TransferMatrix, says: str, rule: str, high: Sequence
         return Finding(says, rule, NOT_MEASURED, figures)
     least = min((gap for gap in found if gap), key=lambda gap: gap.value)
     seeds = sorted({len(some) for some in pairs if some})
-    told = f"; least difference {_format_points(least.value, least.low, least.high)}, seeds: "
+    told = f"; least difference {format_points(least.value, least.low, least.high)}, seeds: "
     return Finding(says, rule, verdict, figures + told + " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1])))))
 
 
@@ -174,7 +175,7 @@ def _check_tail(matrix: TransferMatrix) -> Finding:
     gap = matrix.subtract_accuracies([(keys[0], keys[1])], OBJECT)
     if gap is None:
         return Finding(says, rule, NOT_MEASURED, figures)
-    told = f", {_format_points(gap.value, gap.low, gap.high)}"
+    told = f", {format_points(gap.value, gap.low, gap.high)}"
     return Finding(says, rule, judge_gaps([Ends.read(gap).measure_above(0.2)]), figures + told)
 
 
@@ -189,10 +190,6 @@ def _compare_degrades(
     return Finding(says, rule, NOT_MEASURED if lacking else judge_gaps(find_gaps(there)), figures)
 
 
-def _join(models: Sequence[str]) -> str:
-    return f"{', '.join(models[:-1])} and {models[-1]}"
-
-
 def _check_more_robust(matrix: TransferMatrix, grid: FactorGrid, name: str) -> Finding:
     where = grid.title.removeprefix(grid.factor)
     says = f"{name}{where}: uncertainty makes NSVQA more robust."
@@ -201,8 +198,8 @@ def _check_more_robust(matrix: TransferMatrix, grid: FactorGrid, name: str) -> F
     if plain is None or soft is None:
         return Finding(says, rule, NOT_MEASURED)
     change = soft.subtract(plain)
-    points = _format_points(change.value, change.low, change.high)
-    figures = f"{_format_percent(plain.value)} → {_format_percent(soft.value)}, {points}"
+    points = format_points(change.value, change.low, change.high)
+    figures = f"{format_percent(plain.value)} → {format_percent(soft.value)}, {points}"
     return Finding(says, rule, judge_gaps([Ends.read(change).measure_below(0.0)]), figures)
 
 
@@ -216,7 +213,7 @@ def check_targets(matrix: TransferMatrix) -> Iterator[Finding]:
             f"{model} reaches an accuracy of {100 * least:.1f}% or more on default, {group} questions.",
             "accuracy, seed 0, box centres, no adaptation",
             _decide(None if value is None else value >= least),
-            "" if value is None else _format_percent(value, apart_from=least),
+            "" if value is None else format_percent(value, apart_from=least),
         )
     yield _compare_models(
         matrix,
@@ -230,7 +227,7 @@ def check_targets(matrix: TransferMatrix) -> Iterator[Finding]:
     if pair is not None:
         decided = None if pair.low is None or pair.p is None else pair.low > 0 and pair.p < SURE
         figures = (
-            f"{_format_points(pair.drop, pair.low, pair.high)}; only p_nsvqa right {pair.only_first:,}, "
+            f"{format_points(pair.drop, pair.low, pair.high)}; only p_nsvqa right {pair.only_first:,}, "
             f"only nsvqa {pair.only_second:,}, p = {pair.p:.2g}"
         )
     yield Finding(
@@ -251,7 +248,7 @@ def _check_ratio(matrix: TransferMatrix, grid: FactorGrid) -> Finding:
     rule = "Relative Degrade (printed) at most 0.7 times p_nsvqa's where that is 3% or more"
     if base is None or ours is None:
         return Finding(says, rule, NOT_MEASURED)
-    figures = f"{_format_percent(base.value)} → {_format_percent(ours.value)}, "
+    figures = f"{format_percent(base.value)} → {format_percent(ours.value)}, "
     if base.value >= LEAST:
         ratio = ours.divide(base)
         ends = "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
@@ -263,7 +260,7 @@ def _check_ratio(matrix: TransferMatrix, grid: FactorGrid) -> Finding:
         f"p_nsvqa_exact is no less robust than p_nsvqa: {grid.title}.",
         f"elsewhere no worse: paired difference below {100 * NO_WORSE:.0f} point",
         judge_gaps([Ends.read(change).measure_below(NO_WORSE)]),
-        figures + _format_points(change.value, change.low, change.high),
+        figures + format_points(change.value, change.low, change.high),
     )
 
 
@@ -352,7 +349,7 @@ def _format_scores(scores: Mapping[str, Score | None]) -> tuple[str, bool]:
     """The figures that are there, and whether all are."""
     known = {name: s.value for name, s in scores.items() if s is not None and s.value is not None}
     lacking = [name for name in scores if name not in known]
-    listed = ", ".join(f"{name} {_format_percent(value)}" for name, value in known.items())
+    listed = ", ".join(f"{name} {format_percent(value)}" for name, value in known.items())
     return listed + (f"; not measured: {', '.join(lacking)}" if known and lacking else ""), not lacking
 
 
@@ -363,17 +360,4 @@ def _format_losses(losses: dict[str, float]) -> str:
 
 def _format_degrade(found: DegradeEstimate) -> str:
     ends = "" if found.low is None or found.high is None else f" ({100 * found.low:.2f} to {100 * found.high:.2f})"
-    return f"{_format_percent(found.value)}{ends}"
-
-
-def _format_percent(share: float, apart_from: float | None = None) -> str:
-    """Two digits; more where a share that differs from a bar would be shown as equal to it: 91.996%."""
-    hidden = apart_from is not None and share != apart_from and f"{100 * share:.2f}" == f"{100 * apart_from:.2f}"
-    return f"{100 * share:.{4 if hidden else 2}f}%"
-
-
-def _format_points(value: float | None, low: float | None, high: float | None) -> str:
-    if value is None:
-        return ""
-    ends = "" if low is None or high is None else f" ({100 * low:+.2f} to {100 * high:+.2f})"
-    return f"{100 * value:+.2f} points{ends}"
+    return f"{format_percent(found.value)}{ends}"

@@ -8,39 +8,31 @@ share the default's scene parser. A scale says how much data; figures of differe
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import UserError, unknown
+from ...errors import unknown
 from ...metrics.relative_degrade import VARIANTS
-from ...model import get_traits
-from ...models.nsvqa import trained_model as _trained
+from ...models.nsvqa.trained_model import QUESTION_PARSER
 from ...models.nsvqa.training import PLAIN
 from ...question import Question
 from ...records import JsonRecord
-from ...registry import MODELS as _MODELS
 from ...schemas.superclevr import SCHEMA
 from ...trainable import ANSWERS, IMAGES, PROGRAMS, TrainStage
-from ...trained_folder import MODEL_FILE
-from ..study import FactorGrid, Finding, Study, StudyRow, find_family
+from ..parser_study import FAMILY, OBJECT, ParserStudy, Settings, check_rows, read_texts
+from ..study import FactorGrid, Finding, StudyRow
 from .suite import SuperclevrSpec
 from .variants import DEFAULT, MID, RD, find_variant
 
 if TYPE_CHECKING:
     from ...metrics.transfer_matrix import TransferMatrix
 
-TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))  # what it says besides figures
-MODELS = tuple(name for name in TEXTS["models"] if name in _MODELS.names())  # of those planned, what there is
-OBJECT, PART = "object", "part"  # questions about whole vehicles, and about their parts
+TEXTS = read_texts(Path(__file__).with_suffix(".toml"))  # what it says besides figures
+PART = "part"  # questions about the parts of vehicles, where OBJECT ones are about whole vehicles
 REDUNDANCY_LEVELS = VARIANTS["redundancy"]
-JOINT = frozenset((IMAGES, ANSWERS))
-SHIPPED_BACKBONE = "shipped"  # what a stage names whose backbone is a scene parser
-BACKBONE = "backbone"  # the setting, and the attribute of a stage, that names what sees images
-FAMILY = _trained.TrainedModel.KIND  # of the models whose question parser can be plain
 VISUAL_LEVELS = (MID, "hard")  # at which the variants of a factor but visual complexity can be seen
 TEST_VARIANTS = {**VARIANTS, "distribution": ("bal", "slt", "long", "head", "tail", "oppo")}
 
@@ -57,6 +49,10 @@ class StudyScale(JsonRecord):
     part_questions: int = 10
     shard: int = 250  # images whose questions are balanced together
     epochs: int | None = None  # of every part; else as many as its recipe says
+
+    @property
+    def train_images(self) -> int:
+        return self.images * 2 // 3
 
     @property
     def test_images(self) -> int:
@@ -129,35 +125,6 @@ class TrainingSetup:
         return cls(StudyDomain.from_name(name, visual))
 
 
-@dataclass(frozen=True, slots=True)
-class PartTraining:
-    """What a study trains at once: one stage of a model, or all of them."""
-
-    model: str  # whose Trainable it is; models of one family share it
-    stages: tuple[str, ...]
-    only: str  # as `train --only` calls it; nothing for all stages
-    domain: StudyDomain  # what it learns from
-    seed: int
-    scale: StudyScale
-    settings: tuple[tuple[str, str], ...] = ()  # as `train --set` gives them
-    base: tuple[PartTraining, ...] = ()  # the row's parsers that it stands on, trained before
-
-    @property
-    def name(self) -> str:
-        """Of its folder."""
-        label = "-".join([self.domain.label.replace("@", "-"), *(value for _, value in self.settings)])
-        what = self.model if self.base else self.only or self.model
-        return f"{self.scale.name}-{what}-{label}-{self.seed}"
-
-    def use_base(self, folder: Path) -> dict[str, Any]:
-        """What a TrainSpec says of the base: other parts of the model are taken from there, or it is the backbone."""
-        return {"other": folder} if self.only else {"settings": (*self.settings, (BACKBONE, str(folder)))}
-
-    @property
-    def epochs(self) -> int | None:
-        return self.scale.epochs
-
-
 def factor_grid(factor: str, visual: str = MID) -> FactorGrid:
     """The grid of a factor; visual complexity has one only."""
     if factor not in VARIANTS:
@@ -197,34 +164,22 @@ def _list_part_templates() -> frozenset[str]:
     return frozenset(t.file for t in builtin_part_templates(SCHEMA).templates)
 
 
-class SuperclevrStudy(Study):
-    """Every model over the four factors; NSVQA's ways to answer share one training."""
+class SuperclevrStudy(ParserStudy):
+    """Every model over the four factors."""
 
     suite = "superclevr"
     title = "Models on Super-CLEVR"
+    dataset, stored = "Super-CLEVR", "cells"
     scale_type, training_type, domain_type = StudyScale, TrainingSetup, StudyDomain
-    models = MODELS
-    planned = tuple(TEXTS["models"])
-    comparisons = (("p_nsvqa", "nsvqa"), ("p_nsvqa", "p_nsvqa_referent"), ("p_nsvqa_exact", "p_nsvqa"))
     question_groups = (OBJECT, PART)
     factors = tuple(VARIANTS)
     grids = (*map(factor_grid, VARIANTS), factor_grid("distribution", "hard"), PLAIN_GRID)
     default = (TrainingSetup(), StudyDomain())
-    seeds = (0, 1, 2)  # all else is of the first
+    scales = SCALES
+    test_share = "one in 6"
     measures: Mapping[str, str] = TEXTS["measures"]
     terms: Mapping[str, str] = TEXTS["terms"]
     notes: Mapping[str, str] = TEXTS["notes"]
-
-    def find_scale(self, name: str, images: int | None = None) -> StudyScale:
-        """One of the two scales; with another number of images it gets a name of its own."""
-        if name not in SCALES:
-            raise unknown("scale", name, SCALES)
-        scale = SCALES[name]
-        if images is None or images == scale.images:
-            return scale
-        if images < 12:
-            raise UserError(f"{images} images are too few for a study: at least 12, of which one in 6 is tested")
-        return replace(scale, name=f"{name}-{images}", images=images)
 
     def plan_rows(
         self,
@@ -252,16 +207,7 @@ class SuperclevrStudy(Study):
             if (name := f"{level} plain") in only:
                 names[name] = trained
                 tested_on[trained] = dict.fromkeys(at for _, at in PLAIN_GRID.tested)
-        known = {*names, *(t.scenes.variant for t in tested_on)}
-        for name in only:
-            if name not in known:
-                raise unknown("training", name, known, "the factors chosen")
-        for name in tests:
-            if name not in domains:
-                raise unknown("test set", name, domains, "the factors chosen")
-        for seed in seeds:
-            if seed < 0:
-                raise UserError(f"a seed is 0 or more, not {seed}")
+        check_rows(only, tests, seeds, {*names, *(t.scenes.variant for t in tested_on)}, domains)
         wanted = {names[n] for n in only if n in names}
         wanted |= {t for t in tested_on if t.scenes.variant in only and t.questions == RD and not t.plain}
         chosen = [replace(t, seed=seed) for t in tested_on if not only or t in wanted for seed in seeds]
@@ -271,38 +217,10 @@ class SuperclevrStudy(Study):
         rows = [(t, [at for at in tested_on[replace(t, seed=0)] if not tests or at in kept]) for t in chosen]
         return [StudyRow(trained, tuple(domains)) for trained, domains in rows if domains]
 
-    def list_parts(self, trained: TrainingSetup, scale: StudyScale, family: str) -> tuple[PartTraining, ...]:
-        """Stages that learn from different things are trained apart, so that rows can share them.
+    def list_settings(self, trained: TrainingSetup, stage: TrainStage) -> Settings:
+        return tuple(PLAIN.items()) if trained.plain and stage.name == QUESTION_PARSER else ()
 
-        Whatever looks at images by a scene parser, or reads by a question parser, has those of its own row: what they
-        learned from is what the row is trained on, and nothing else.
-        """
-        model = self.list_models(family)[0]
-        trainable = get_traits(model).trainable
-        assert trainable is not None
-        stages = trainable.stages
-        if family != FAMILY:
-            return (self._plan_whole(model, stages, trained, scale),)
-        domains = [self._find_domain(trained, stage.supervision) for stage in stages]
-        plain = tuple(PLAIN.items()) if trained.plain else ()
-        each = [
-            (s, at, plain if s.name == _trained.QUESTION_PARSER else ()) for s, at in zip(stages, domains, strict=True)
-        ]
-        return tuple(PartTraining(model, (s.name,), s.option, at, trained.seed, scale, how) for s, at, how in each)
-
-    def _plan_whole(
-        self, model: str, stages: Sequence[TrainStage], trained: TrainingSetup, scale: StudyScale
-    ) -> PartTraining:
-        """All stages of a model at once, but those that are parsers of the row."""
-        parsers = {part.stages[0]: part for part in self.list_parts(trained, scale, FAMILY)}
-        taken = tuple(parsers[stage.name] for stage in stages if stage.name in parsers)
-        seeing = any(getattr(stage, BACKBONE, "") == SHIPPED_BACKBONE for stage in stages)
-        base = taken or ((parsers[_trained.SCENE_PARSER],) if seeing else ())
-        only = ",".join(stage.option for stage in stages if stage.name not in parsers) if taken else ""
-        names, domain = tuple(stage.name for stage in stages), self._find_domain(trained, JOINT)
-        return PartTraining(model, names, only, domain, trained.seed, scale, base=base)
-
-    def _find_domain(self, trained: TrainingSetup, supervision: frozenset[str]) -> StudyDomain:
+    def find_domain(self, trained: TrainingSetup, supervision: frozenset[str]) -> StudyDomain:
         """Questions are the default's at their level; who learns from images too has both of one domain."""
         if IMAGES not in supervision:
             return StudyDomain.from_name(trained.questions)
@@ -328,37 +246,10 @@ class SuperclevrStudy(Study):
             if row and column:
                 yield grid.title.replace("@", "-").replace(", ", "-"), row, column
 
-    def find_shipped(self, part: PartTraining) -> _trained.TrainedModel | None:
-        folder = _trained.SHIPPED / self.suite
-        if find_family(part.model) != FAMILY or part.settings or not (folder / MODEL_FILE).is_file():
-            return None
-        shipped, (stage,) = _trained.read_trained_model(folder), part.stages
-        spec = part.domain.build_spec(part.scale)
-        entry = shipped.about.get(stage, {})
-        if (entry.get("seed"), entry.get("data")) != (part.seed, spec.spec() | spec.identify()):
-            return None
-        return _trained.TrainedModel(folder, shipped.about | {"seconds": shipped.about["seconds"][part.only]})
-
-    def combine_parts(self, folder: Path, parts: Sequence[Any]) -> None:
-        _trained.write_combined_model(folder, *parts)
-
-    def list_validation(self, parts: Sequence[Any]) -> dict[str, float]:
-        found: dict[str, float] = {}
-        for trained in parts:
-            for stage in trained.parts:
-                entry = trained.about[stage]
-                figures = entry["val"]
-                found |= {"program": figures["exact"]} if stage == _trained.QUESTION_PARSER else figures
-                if (
-                    stage not in _trained.PARSERS and "rise" in entry
-                ):  # by which it is judged whether it was trained out
-                    found[f"{stage}: rise over the last quarter of its epochs"] = entry["rise"]
-        return found
-
     def describe_scale(self, scale: StudyScale) -> str:
         width, height = scale.size
         return (
-            f"Scale *{scale.name}*: {scale.images * 2 // 3:,} images to train on, {scale.test_images:,} to validate, "
+            f"Scale *{scale.name}*: {scale.train_images:,} images to train on, {scale.test_images:,} to validate, "
             f"{scale.test_images:,} to test, {width}×{height}, {scale.questions} object and "
             f"{scale.part_questions} part questions per image."
         )
