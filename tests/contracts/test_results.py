@@ -24,28 +24,35 @@ from shiftscope.suites.study import HELD_OUT, list_studies, load_study
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
-def test_every_stored_record_is_read():
-    shelf = EntryStore(RESULTS / "cells")
+@pytest.mark.parametrize("suite", list_studies())
+def test_every_stored_record_is_read(suite):
+    shelf = EntryStore(RESULTS / load_study(suite).stored)
     strange = [p.name for p in shelf.path.iterdir() if p.suffix != ".json"] if shelf.path.is_dir() else []
     assert not [name for name in strange if name != "README.md"]
     for record in shelf.read_records():  # refuses what does not fit the schema, or was changed by hand
-        assert record.KIND in RECORD_KINDS
+        assert record.KIND in RECORD_KINDS and record.origin.suite == suite
         assert record.origin.scale.name == "paper", "cells of trials are not kept here"
 
 
-def test_stored_commands_name_no_folder_of_a_machine():
-    commands = [r.command for r in EntryStore(RESULTS / "cells").read_records() if isinstance(r, TrainingRecord)]
+@pytest.mark.parametrize("suite", list_studies())
+def test_stored_commands_name_no_folder_of_a_machine(suite):
+    stored = EntryStore(RESULTS / load_study(suite).stored).read_records()
+    commands = [record.command for record in stored if isinstance(record, TrainingRecord)]
     assert not [one for one in commands if " /" in one]
 
 
-def test_the_results_page_is_fresh():
+@pytest.mark.parametrize("suite", list_studies())
+def test_the_results_page_is_fresh(suite):
     """It names the command that makes it, and the version of the data where that is not today's."""
-    page = (RESULTS / "superclevr.md").read_text("utf-8")
+    page = (RESULTS / f"{suite}.md").read_text("utf-8")
     command = re.match(r"<!-- made by `(.*?)`", page)[1]
     given = re.search(r" --data-version (\d+)", command)
-    stored = EntryStore(RESULTS / "cells").read_records()
-    scale = load_study("superclevr").find_scale("paper")
-    assert page == render_markdown(stored, int(given[1]) if given else None, scale), f"run `{command}`"
+    study = load_study(suite)
+    folders = [load_study(name).stored for name in (suite, study.beside) if name]
+    stored = [record for folder in folders for record in EntryStore(RESULTS / folder).read_records()]
+    assert page == render_markdown(stored, int(given[1]) if given else None, study.find_scale("paper")), (
+        f"run `{command}`"
+    )
 
 
 def test_the_page_of_a_study_of_models_is_fresh():

@@ -154,7 +154,8 @@ class TransferMatrix:
 
     def find_in_domain(self, model: str) -> Score | None:
         """Accuracy of the default in its own domain, on the first group of questions."""
-        return self.find_score(model, *self.study.default, self.study.question_groups[0])
+        trained, tested = self.study.default
+        return self.find_score(model, trained, tested, self.study.question_groups[0])
 
     def measure_degrade(self, model: str, grid: Any, form: str, group: str) -> DegradeEstimate | None:
         """Relative Degrade of a factor's grid; None unless all entries that the form needs are there."""

@@ -151,7 +151,10 @@ class ParserStudy(Study):
         entry = shipped.about.get(stage, {})
         if (entry.get("seed"), entry.get("data")) != (part.seed, spec.spec() | spec.identify()):
             return None
-        return _trained.TrainedModel(folder, shipped.about | {"seconds": shipped.about["seconds"][part.only]})
+        seconds = shipped.about["seconds"].get(part.only)
+        if not isinstance(seconds, dict):  # the folder tells the times of its last training, not those of each part
+            seconds = {part.only: entry["seconds"]}
+        return _trained.TrainedModel(folder, shipped.about | {"seconds": seconds})
 
     def combine_parts(self, folder: Path, parts: Sequence[Any]) -> None:
         _trained.write_combined_model(folder, *parts)

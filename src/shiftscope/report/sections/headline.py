@@ -32,7 +32,8 @@ TINY = 0.001  # a table of many p-values omits those below it
 
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
     if isinstance(records, TransferMatrix):
-        return Section("Results", [in_domain_table(records), model_comparison_table(records)])
+        compared = model_comparison_table(records)
+        return Section("Results", [in_domain_table(records), *([compared] if compared.rows else [])])
     home = measure.drop_variants(records.select_in_domain())
     if len(home.tests) == 1:
         table = _build_one_test_table(home, home.tests[0])

@@ -118,7 +118,7 @@ class ClevrStudy(ParserStudy):
             if factor not in self.factors:
                 raise unknown("factor", factor, self.factors, "clevr's study")
         if visual != USUAL_VISUAL:
-            raise UserError(f"CLEVR is rendered in one way, so a study of it has no visual level {visual!r}; omit it")
+            raise UserError(f"CLEVR is rendered in one way, so its study has no visual level {visual!r}; omit --visual")
         check_rows(only, tests, seeds, (DEFAULT,), (DEFAULT,))
         return [StudyRow(ClevrTraining(seed), (ClevrDomain(),)) for seed in seeds]
 
