@@ -1,4 +1,4 @@
-"""`shiftscope study superclevr` on stored cells: tables, pages, merging, and what it refuses."""
+"""`shiftscope study superclevr | clevr` on stored cells: tables, pages, merging, and what they refuse."""
 
 import json
 
@@ -36,6 +36,36 @@ def test_tables_for_programs(lines):
     told = [json.loads(line) for line in study("--tables", "--cells", lines, "--json").stdout.splitlines()]
     visual = next(t for t in told if t["table"] == "Table 1, visual")
     assert ["nsvqa", "easy"] in [row[:2] for row in visual["rows"]]
+
+
+def test_clevrs_page_is_made_where_only_the_data_set_beside_is_measured(lines, tmp_path):
+    page = tmp_path / "clevr.md"
+    told = here("study", "clevr", "--tables", "--cells", tmp_path / "none", "--known", lines, "--page", page)
+    assert told.returncode == 0, told.stderr
+    assert "Figure 3, in domain on CLEVR and on Super-CLEVR" in told.stdout
+    assert "0 of 10 entries" in page.read_text() and "| lstm | – | – | – |" in page.read_text()
+    assert "no entries there yet" in refused(here("study", "clevr", "--tables", "--cells", lines))
+
+
+@pytest.mark.full
+def test_a_study_of_clevr_trains_answers_and_resumes(tmp_path):
+    command = ("study", "clevr", "--images", "12", "--models", "lstm", "--device", "cpu", "--out", tmp_path / "study")
+    told = here(*command)
+    assert told.returncode == 0, told.stderr
+    assert "cell  default  default  lstm" in told.stdout and "Figure 3" in told.stdout
+    assert (tmp_path / "study" / "runs" / "in-domain" / "lstm-default-default" / "run.json").exists()
+    again = here(*command)
+    assert "cell  " not in again.stdout and "Figure 3" in again.stdout
+
+
+def test_options_that_clevr_has_no_use_for_are_refused(tmp_path):
+    for options, why in (
+        (("--factors", "visual"), "no factor 'visual' in clevr's study; known: in-domain"),
+        (("--visual", "hard"), "omit --visual"),
+        (("--train", "hard"), "no training 'hard'"),
+    ):
+        assert why in refused(here("study", "clevr", "--out", tmp_path / "study", *options))
+    assert not (tmp_path / "study").exists()
 
 
 def test_a_piece_that_ends_before_its_first_entry_is_no_error(tmp_path):
