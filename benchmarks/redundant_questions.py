@@ -15,7 +15,8 @@ from benchmarks.table import table
 from shiftscope.question import Question
 from shiftscope.run.study.entry_store import EntryStore, build_transfer_matrix
 from shiftscope.shortcuts.tokens import tokenize_texts
-from shiftscope.suites.superclevr.study import OBJECT, SCALES, STUDY, StudyDomain, TrainingSetup
+from shiftscope.suites.parser_study import OBJECT
+from shiftscope.suites.superclevr.study import SCALES, STUDY, StudyDomain, TrainingSetup
 from shiftscope.train.feed import SuiteSource
 
 LEVELS = ("default", "rd-", "rd+")

@@ -17,7 +17,8 @@ from shiftscope.report.sections.transfer import accuracy_table
 from shiftscope.report.study_page import build_study_page, list_tables, render_markdown, write_study_page
 from shiftscope.run.study.entries import ORACLES
 from shiftscope.run.study.entry_store import build_transfer_matrix
-from shiftscope.suites.superclevr.study import MODELS, StudyDomain, TrainingSetup, factor_grid
+from shiftscope.suites.parser_study import MODELS
+from shiftscope.suites.superclevr.study import StudyDomain, TrainingSetup, factor_grid
 from study_toys import TOY, VISUAL, cell, changed, diagnosis, factor, training
 
 
