@@ -1,8 +1,8 @@
 """Captions: sentences about one image, written from its scene graph, that teach a model what words look like.
 
 They stand for what people wrote about the photographs that VisualBERT and ViLBERT were pretrained on. A caption names
-two things, with what they are like and what they stand to: "a small jet that is behind a red sedan, and a truck". It
-counts nothing, asks nothing and speaks of no other image. A foil is a caption with one word exchanged, so that it is
+one thing or two, with what they are like and what they stand to: "a small jet that is behind a red sedan, and a truck".
+It counts nothing, asks nothing and speaks of no other image. A foil is a caption with one word exchanged, so that it is
 not true of the image.
 """
 
@@ -23,9 +23,9 @@ from ...scene import Pairs, Scene, mask_members
 from ...scene_graph.pack import get_noun_attribute
 from ...schema import Schema
 
-THINGS = 2  # that a caption begins with
+THINGS = (1, 1, 2)  # how many things a caption begins with, alike often
 DESCRIBED = 0.45  # chance that an attribute of a thing is told
-RELATED = (0.8, 0.4)  # chance that it is told what a thing stands to: of the first, and of what that stands to
+RELATED = (0.6, 0.4)  # chance that it is told what a thing stands to: of the first, and of what that stands to
 TRIES = 8  # words that are exchanged until what is said is not true
 SEEDS = 1 << 62
 
@@ -54,7 +54,7 @@ def write_captions(scene: Scene, count: int) -> list[tuple[str, str]]:
     random = Random(int(derive("captions", scene.id).integers(SEEDS)))  # many small draws, which NumPy is slow at
     found = []
     for _ in range(count):
-        chains = [told.draw(random) for _ in range(THINGS)]
+        chains = [told.draw(random) for _ in range(random.choice(THINGS))]
         foil = told.exchange(chains, random)
         found.append((told.word(chains), told.word(foil) if foil else ""))
     return found
