@@ -173,6 +173,15 @@ def test_the_words_that_a_foil_has_exchanged_are_known():
         assert find_exchanged(caption, foil) == span
 
 
+def test_a_caption_begins_with_different_things():
+    """A jet, and a jet: that would be said of two."""
+    alone = make_scene(shapes=("jet",))
+    assert not any(", and " in caption for caption, _ in write_captions(alone, 40))
+    both = make_scene(shapes=("jet", "sedan"))
+    begun = [re.findall(r"(jet|sedan)(?: that[^,]*)?(?:, and |$)", caption) for caption, _ in write_captions(both, 200)]
+    assert {tuple(sorted(one)) for one in begun if len(one) == 2} == {("jet", "sedan")}
+
+
 def words(questions, k):
     at = questions.texts.at
     return [questions.texts.vocabulary[code] for code in questions.texts.codes[at[k] : at[k + 1]]]

@@ -54,7 +54,8 @@ def write_captions(scene: Scene, count: int) -> list[tuple[str, str]]:
     random = Random(int(derive("captions", scene.id).integers(SEEDS)))  # many small draws, which NumPy is slow at
     found = []
     for _ in range(count):
-        chains = [told.draw(random) for _ in range(random.choice(THINGS))]
+        things = random.sample(told.named, min(random.choice(THINGS), len(told.named)))
+        chains = [told.draw(thing, random) for thing in things]
         foil = told.exchange(chains, random)
         found.append((told.word(chains), told.word(foil) if foil else ""))
     return found
@@ -88,9 +89,9 @@ class _CaptionedScene:
                         self.links[subject].append((name, target))
         self.named = [k for k, name in enumerate(self.names) if name]
 
-    def draw(self, random: Random) -> Chain:
+    def draw(self, first: int, random: Random) -> Chain:
         """A thing, perhaps with something that it stands to, and with what that stands to."""
-        said: list[int] = [random.choice(self.named)]
+        said = [first]
         found: list[Mention] = []
         while True:
             thing = said[-1]
