@@ -1,4 +1,4 @@
-"""A network that reads captions of one image at a time: VisualBERT's two tasks, words and whether it is true."""
+"""A network that reads captions of one image at a time: which words are hidden, what is true, what is spoken of."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..end_to_end.initial_weights import draw_weights
 from ..end_to_end.questions import FIRST_WORD, PAD, UNKNOWN, UNSEEN
@@ -19,7 +20,8 @@ ASKED = 0.5  # share of the true captions in which words are hidden
 class CaptionBatch(ImageSetBatch):
     """Captions, their images and whether they are true, as `targets`; all on the device."""
 
-    exchanged: Tensor = field(kw_only=True)  # [caption, 2] first word and the first behind, as CaptionedImages has it
+    things: Tensor = field(kw_only=True)  # [caption, word] what its phrase is true of, as CaptionedImages has it
+    shown: Tensor = field(kw_only=True)  # [caption, region] number of the thing that it shows, or UNSEEN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,51 +30,48 @@ class CaptionScores:
 
     truth: Tensor  # [caption, 2] false and true
     words: Tensor  # [caption, token, word]
-    fits: Tensor  # [caption, token, 2] whether it fits: no and yes
+    points: Tensor  # [caption, token, region + 1] what a word speaks of; the last: nothing that is there
     is_true: Tensor  # [caption] whether it is; not where words are hidden, which only true ones have
     missing: Tensor  # [caption, token] the word that is hidden
-    fitting: Tensor  # [caption, token] whether a word is as the image has it, where nothing is hidden
+    meant: Tensor  # [caption, token, region + 1] what it speaks of, in equal shares; none where nobody knows
 
-    def count_exchanged(self) -> tuple[Tensor, Tensor]:
-        """In how many foils the word that fits least is exchanged, of how many."""
-        fits = self.fits[..., 1] - self.fits[..., 0]
-        least = fits.masked_fill(self.fitting == UNSEEN, float("inf")).argmin(1)
-        foils = (self.fitting == 0).any(1)
-        return (foils & (self.fitting.gather(1, least[:, None])[:, 0] == 0)).sum(), foils.sum()
+    def count_found(self) -> tuple[Tensor, Tensor]:
+        """How many words find one of the regions that they speak of, or that there is none, of how many."""
+        best = self.points.argmax(-1, keepdim=True)
+        return (self.meant.gather(-1, best) > 0).sum(), (self.meant > 0).any(-1).sum()
 
 
 class CaptionReader(nn.Module):
-    """Tells of some true captions which words are hidden; of all others whether they are true, and which words fit.
+    """Tells of some true captions which words are hidden; of all others whether they are true, and of what.
 
-    In training captions and words are drawn at random, else it is every second caption and every fifth word.
+    A word points at the regions that its phrase is true of, or nowhere. In training captions and words are drawn at
+    random, else it is every second caption and every fifth word.
     """
 
     def __init__(self, reader: ImageSetAnswerer) -> None:
         super().__init__()
         self.reader, self.config = reader, reader.config
         width = reader.size("width")
-        self.tell, self.judge = nn.Linear(width, reader.config.tokens), nn.Linear(width, 2)
-        self.tell.apply(draw_weights)
-        self.judge.apply(draw_weights)
+        self.tell = nn.Linear(width, reader.config.tokens)
+        self.point, self.meet, self.nowhere = nn.Linear(width, width), nn.Linear(width, width), nn.Linear(width, 1)
+        for part in (self.tell, self.point, self.meet, self.nowhere):
+            part.apply(draw_weights)
 
     def forward(self, batch: CaptionBatch) -> CaptionScores:
         words, true = self.reader.pair_words(batch), batch.taught
-        is_word = words >= FIRST_WORD
-        hidden = self.choose(words) & is_word & (true[:, None] == 1)
-        read, seen = mask_absent(words != PAD), self.reader.see_pairs(batch)
-        found, states = self.reader.encode_pairs(words.masked_fill(hidden, UNKNOWN), read, *seen, each_word=True)
-        some = hidden.any(1)
-        start, end = (batch.exchanged + 1).unbind(1)  # behind the token that begins a text
-        place = torch.arange(words.shape[1], device=words.device)
-        fitting = ((place < start[:, None]) | (place >= end[:, None])).long()
-        judged = is_word & ~some[:, None] & (start > 0)[:, None]
+        hidden = self.choose(words) & (words >= FIRST_WORD) & (true[:, None] == 1)
+        some, (seen, there) = hidden.any(1), self.reader.see_pairs(batch)
+        read = mask_absent(words != PAD)
+        found = self.reader.encode_pairs(words.masked_fill(hidden, UNKNOWN), read, seen, there, each=True)
+        assert found.regions is not None
+        points = self.point(found.words) @ self.meet(found.regions).transpose(1, 2) / self.reader.size("width") ** 0.5
         return CaptionScores(
-            self.reader.answer_set(found, batch.present),
-            self.tell(states),
-            self.judge(states),
+            self.reader.answer_set(found.whole, batch.present),
+            self.tell(found.words),
+            torch.cat([points + there[:, 0], self.nowhere(found.words)], -1),
             true.masked_fill(some, UNSEEN),
             words.masked_fill(~hidden, UNSEEN),
-            fitting.masked_fill(~judged, UNSEEN),
+            find_meant(batch, words.shape[1], points.shape[2]) * ~some[:, None, None],
         )
 
     def choose(self, words: Tensor) -> Tensor:
@@ -83,3 +82,15 @@ class CaptionReader(nn.Module):
             return asked[:, None] & (told < HIDDEN)
         every = (row[:, None] + column) % round(1 / HIDDEN) == 0
         return every & (row[:, None] // 2 % round(1 / ASKED) == 0)
+
+
+def find_meant(batch: CaptionBatch, tokens: int, regions: int) -> Tensor:
+    """[caption, token, region + 1] what each of so many tokens speaks of, in equal shares.
+
+    All zeros where it is no word of a phrase, or nothing that its phrase is true of was found.
+    """
+    things = F.pad(batch.things, (1, 0), value=UNSEEN)[:, :tokens, None]  # behind the token that begins a text
+    shown = F.pad(batch.shown, (0, regions - batch.shown.shape[1]), value=UNSEEN)[:, None]
+    members = (things >= 0) & (shown >= 0) & ((things >> shown.clamp(min=0)) & 1 > 0)
+    meant = torch.cat([members, things == 0], -1).float()
+    return meant / meant.sum(-1, keepdim=True).clamp(min=1)

@@ -1,8 +1,8 @@
 """How a model over several images is pretrained: on captions of single images, before it learns to answer.
 
 Of each image it is shown captions and as many foils. In half of the captions some words are hidden, which it is to
-tell; of all others it tells whether they are true, and which words fit. In an open vocabulary, which has no foils,
-captions of another image stand for them, and no word is judged by itself.
+tell; of all others it tells whether they are true, and which regions each phrase is true of, if any. In an open
+vocabulary, which has no foils, captions of another image stand for them, and of what they speak nobody knows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from ...answer import spell
 from ...batch_mean import average_cross_entropy
@@ -23,6 +25,7 @@ from ..end_to_end.pretrained import PRETRAINED
 from ..end_to_end.questions import UNSEEN, AnswererConfig
 from ..end_to_end.training import AnswerTraining
 from .captioned_images import CaptionedImages
+from .captions import NO_PHRASE
 from .training import CAPTIONS, IMAGE_TOKENS, ImageSetExamples, ImageSetStage
 
 if TYPE_CHECKING:
@@ -80,8 +83,8 @@ class CaptionStage(ImageSetStage):
         scores = module(batch)
         truth = average_cross_entropy(scores.truth.float(), scores.is_true, UNSEEN)
         words = average_cross_entropy(scores.words.flatten(0, 1).float(), scores.missing.flatten(), UNSEEN)
-        fits = average_cross_entropy(scores.fits.flatten(0, 1).float(), scores.fitting.flatten(), UNSEEN)
-        return truth + words + fits, {"truth": truth, "words": words, "fits": fits}
+        points = average_cross_entropy(scores.points.flatten(0, 1).float(), scores.meant.flatten(0, 1), UNSEEN)
+        return truth + words + points, {"truth": truth, "words": words, "points": points}
 
     def measure(self, module: Any, batch: Any) -> Counts:
         scores = module(batch)
@@ -89,28 +92,50 @@ class CaptionStage(ImageSetStage):
         return {
             "truth": ((scores.truth.argmax(-1) == scores.is_true).sum(), (scores.is_true != UNSEEN).sum()),
             "words": (told.sum(), (scores.missing != UNSEEN).sum()),
-            "exchanged": scores.count_exchanged(),
+            "points": scores.count_found(),
         }
 
     def choose_by(self, shares: Mapping[str, float]) -> float:
-        return shares["truth"] + shares["words"]
+        return sum(shares.values())
 
 
 class CaptionExamples(ImageSetExamples):
-    """Captions with the words in them that are exchanged."""
+    """Captions, what their phrases are true of, and which regions show it."""
 
     def __init__(self, captions: CaptionedImages, config: AnswererConfig, images: Tensor, device: str) -> None:
         import torch
 
         super().__init__(captions, config, images, device)
-        self.exchanged = torch.from_numpy(captions.exchanged).to(device)
+        self.shown = find_shown(captions, images if self.images is None else self.images)
+        things = np.pad(captions.tabulate_things(), ((0, 0), (0, 1)), constant_values=NO_PHRASE)  # END has a token, too
+        if not (self.shown != UNSEEN).any():  # else words could only learn to point nowhere
+            things = np.full_like(things, NO_PHRASE)
+        self.things = torch.from_numpy(things).to(device)
 
     def batch(self, rows: torch.Tensor) -> Any:
         from .caption_reader import CaptionBatch
 
         plain = super().batch(rows)
         held: dict[str, Any] = {f.name: getattr(plain, f.name) for f in fields(plain)}
-        return CaptionBatch(**held, exchanged=self.exchanged[rows.to(self.device)])
+        here = rows.to(self.device)
+        return CaptionBatch(
+            **held, things=self.things[here, : plain.words.shape[1]], shown=self.shown[self.rows[here, 0]]
+        )
+
+
+def find_shown(captions: CaptionedImages, images: Tensor) -> Tensor:
+    """[image, region] number of the thing that each shows, UNSEEN for none; no region where pixels are seen."""
+    import torch
+
+    from ..nsvqa.scene_parser.decode import MATCH, match_boxes
+    from .network import CORNERS
+
+    if images.dtype == torch.uint8:
+        return torch.zeros(len(images), 0, dtype=torch.int64, device=images.device)
+    left, top, right, bottom, there = images[..., -CORNERS - 1 :].float().unbind(-1)
+    regions, true = torch.stack([left, top, right - left, bottom - top], -1), torch.from_numpy(captions.boxes)
+    true = true.to(regions.device)
+    return match_boxes(true, true[..., 2] > 0, regions, there > 0, MATCH)
 
 
 class ImageSetTraining(AnswerTraining):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
+from typing import NamedTuple
 
 from ...english import nouns
 from ...english.adjectives import describe_attribute
@@ -22,7 +23,10 @@ from ...rng import derive
 from ...scene import Pairs, Scene, mask_members
 from ...scene_graph.pack import get_noun_attribute
 from ...schema import Schema
+from ...shortcuts.tokens import tokenize
 
+AND = ", and "
+NO_PHRASE = -1
 THINGS = (1, 1, 2)  # how many things a caption begins with, alike often
 DESCRIBED = 0.45  # chance that an attribute of a thing is told
 RELATED = (0.6, 0.4)  # chance that it is told what a thing stands to: of the first, and of what that stands to
@@ -42,11 +46,18 @@ class Mention:
 Chain = tuple[Mention, ...]
 
 
-def write_captions(scene: Scene, count: int) -> list[tuple[str, str]]:
+class Caption(NamedTuple):
+    """A sentence about an image, true or not, and what its phrases denote."""
+
+    text: str
+    things: tuple[int, ...]  # [word] set of the things that its phrase is true of, NO_PHRASE outside of phrases
+
+
+def write_captions(scene: Scene, count: int) -> list[tuple[Caption, Caption | None]]:
     """So many captions, each with a foil; the same for the same scene.
 
-    There is no foil in an open vocabulary, where what is not annotated may be true: it is empty then. Of a scene in
-    which nothing has a name there is no caption.
+    There is no foil in an open vocabulary, where what is not annotated may be true. Of a scene in which nothing has a
+    name there is no caption.
     """
     told = _CaptionedScene(scene)
     if not told.named:
@@ -57,7 +68,7 @@ def write_captions(scene: Scene, count: int) -> list[tuple[str, str]]:
         things = random.sample(told.named, min(random.choice(THINGS), len(told.named)))
         chains = [told.draw(thing, random) for thing in things]
         foil = told.exchange(chains, random)
-        found.append((told.word(chains), told.word(foil) if foil else ""))
+        found.append((told.write(chains), told.write(foil) if foil else None))
     return found
 
 
@@ -113,7 +124,7 @@ class _CaptionedScene:
         for _ in range(TRIES):
             at = random.randrange(len(chains))
             chain = self._exchange_word(chains[at], random)
-            if not self.is_true(chain):
+            if not self.find_things(chain)[0]:
                 return [chain if k == at else other for k, other in enumerate(chains)]
         return None
 
@@ -135,35 +146,46 @@ class _CaptionedScene:
             new = replace(mention, told=(*mention.told[:which], (name, other), *mention.told[which + 1 :]))
         return (*chain[:place], new, *chain[place + 1 :])
 
-    def is_true(self, chain: Sequence[Mention]) -> bool:
-        """Whether some things are as they are named, and stand so to each other."""
-        found = -1
+    def find_things(self, chain: Chain) -> list[int]:
+        """Of each mention, the set of things that are so and stand so to what follows."""
+        sets: list[int] = []
         for mention in reversed(chain):
+            found = self.have.get((self.noun, mention.noun), 0)
+            for pair in mention.told:
+                found &= self.have.get(pair, 0)
             if mention.relation:
                 rows, reached = self.rows[mention.relation], 0
-                for target in mask_members(found):
+                for target in mask_members(sets[-1]):
                     reached |= rows[target]
-                found = reached
-            for pair in ((self.noun, mention.noun), *mention.told):
-                found &= self.have.get(pair, 0)
-            if not found:
-                return False
-        return True
+                found &= reached
+            sets.append(found)
+        return sets[::-1]
 
-    def word(self, chains: Sequence[Chain]) -> str:
-        return ", and ".join(_word_chain(self.schema, chain) for chain in chains)
+    def write(self, chains: Sequence[Chain]) -> Caption:
+        told: list[str] = []
+        things: list[int] = []
+        for k, chain in enumerate(chains):
+            things += [NO_PHRASE] * (_count_words(AND) if k else 0)
+            words: list[str] = []
+            for mention, found in zip(chain, self.find_things(chain), strict=True):
+                phrase, link = _word_mention(self.schema, mention)
+                things += [found] * _count_words(phrase) + [NO_PHRASE] * _count_words(link)
+                words += [phrase, link] if link else [phrase]
+            told.append(" ".join(words))
+        return Caption(AND.join(told), tuple(things))
 
 
 def _pick_other(values: Sequence[str], value: str, random: Random) -> str:
     return random.choice([one for one in values if one != value] or [value])
 
 
-def _word_chain(schema: Schema, chain: Chain) -> str:
-    phrase = ""
-    for mention in reversed(chain):
-        named = _word_thing(schema, mention.noun, mention.told)
-        phrase = f"{named} that {_word_relation(schema, mention)} {phrase}" if mention.relation else named
-    return phrase
+def _word_mention(schema: Schema, mention: Mention) -> tuple[str, str]:
+    """Its phrase, and what leads to the next, if there is one."""
+    phrase = _word_thing(schema, mention.noun, mention.told)
+    if not mention.relation:
+        return phrase, ""
+    plural = nouns.is_plural_noun(_spell(schema, mention.noun))
+    return phrase, f"that {_write_relation(schema, mention.relation, plural)}"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -172,9 +194,9 @@ def _word_thing(schema: Schema, noun: str, told: Pairs) -> str:
     return add_article(" ".join([*(_spell_adjective(schema, value) for _, value in told), name]), name, "a")
 
 
-def _word_relation(schema: Schema, mention: Mention) -> str:
-    plural = nouns.is_plural_noun(_spell(schema, mention.noun))
-    return _write_relation(schema, mention.relation, plural)
+@lru_cache(maxsize=1 << 16)
+def _count_words(text: str) -> int:
+    return len(tokenize(text))
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,14 @@ LONGEST = 128  # tokens of a question that are read, the first one included
 CORNERS = 4  # numbers that say where a region is, from 0 to 1
 EXTRA = CORNERS + 1  # numbers behind what stands for a region: its corners, and whether it is there
 ABSENT = -10_000.0  # added to the attention to what is not there
+
+
+class EncodedPairs(NamedTuple):
+    """What questions and images have become, each image together with its question."""
+
+    whole: Tensor  # [pair, width]
+    words: Tensor  # [pair, token, width]; the first alone where others are not asked for
+    regions: Tensor | None = None  # [pair, region, width], where they are asked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,18 +94,18 @@ class ImageSetAnswerer(nn.Module):
         raise NotImplementedError
 
     def encode_pairs(
-        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each_word: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """[pair, width], and [pair, token, width] what the first word has become, or each has.
+        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each: bool = False
+    ) -> EncodedPairs:
+        """Of [pair, token] words, [pair, region, width] what is seen, and masks to add to attention.
 
-        It is given [pair, token] words, [pair, region, width] what is seen, and masks to add to attention.
+        Asked for `each`, it also tells what words and regions have become.
         """
         raise NotImplementedError
 
     def forward(self, batch: ImageSetBatch) -> Tensor:
         words = self.pair_words(batch)
-        found, _ = self.encode_pairs(words, mask_absent(words != PAD), *self.see_pairs(batch))
-        return self.answer_set(found, batch.present)
+        found = self.encode_pairs(words, mask_absent(words != PAD), *self.see_pairs(batch))
+        return self.answer_set(found.whole, batch.present)
 
     def pair_words(self, batch: ImageSetBatch) -> Tensor:
         """[pair, token] the words of each question, for each of its images."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..end_to_end.initial_weights import draw_weights
 from ..end_to_end.questions import AnswererConfig
-from ..several_images.network import ImageSetAnswerer, build_layer_config, encode_first
+from ..several_images.network import EncodedPairs, ImageSetAnswerer, build_layer_config, encode_first
 
 
 class CoAttention(nn.Module):
@@ -60,8 +60,8 @@ class VilbertAnswerer(ImageSetAnswerer):
         return table
 
     def encode_pairs(
-        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each_word: bool = False
-    ) -> tuple[Tensor, Tensor]:
+        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each: bool = False
+    ) -> EncodedPairs:
         """The product of what the first word and the mean region have become, as the paper joins its streams."""
         text, sight = self.embed(words, torch.zeros_like(words)), seen
         for layer in self.read:
@@ -69,8 +69,8 @@ class VilbertAnswerer(ImageSetAnswerer):
         *blocks, (last_words, last_regions) = zip(self.words, self.regions, strict=True)
         for of_words, of_regions in blocks:
             text, sight = of_words(text, read, sight, there), of_regions(sight, there, text, read)
-        finish: Any = last_words if each_word else last_words.encode_first
+        finish: Any = last_words if each else last_words.encode_first
         text, sight = finish(text, read, sight, there), last_regions(sight, there, text, read)
         shown = (there[:, 0, 0] == 0).float()[..., None]
         whole = (sight * shown).sum(1) / shown.sum(1).clamp(min=1.0)
-        return text[:, 0] * whole, text
+        return EncodedPairs(text[:, 0] * whole, text, sight)

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from ..end_to_end.questions import PAD, AnswererConfig
 from ..region_vqa.network import ALIGNED
-from ..several_images.network import ABSENT, LONGEST, ImageSetAnswerer
+from ..several_images.network import ABSENT, LONGEST, EncodedPairs, ImageSetAnswerer
 
 
 class VisualBertAnswerer(ImageSetAnswerer):
@@ -38,8 +38,8 @@ class VisualBertAnswerer(ImageSetAnswerer):
         return table
 
     def encode_pairs(
-        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each_word: bool = False
-    ) -> tuple[Tensor, Tensor]:
+        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each: bool = False
+    ) -> EncodedPairs:
         # Its parts and not the whole model, which looks at its masks on the host: a step could not be captured.
         more = -(words.shape[1] + seen.shape[1]) % ALIGNED if seen.is_cuda else 0  # regions that are not there
         absent = torch.cat([read, F.pad(there, (0, more), value=ABSENT)], -1)
@@ -47,9 +47,12 @@ class VisualBertAnswerer(ImageSetAnswerer):
         *layers, last = self.body.encoder.layer
         for layer in layers:
             states = self.run_layer(layer, states, states, absent)
-        asking = states[:, : words.shape[1] if each_word else 1]  # what the last makes of others is read by nobody
-        found = self.run_layer(last, asking, states, absent)
-        return found[:, 0], found
+        if not each:  # what the last makes of others than the first is read by nobody
+            first = self.run_layer(last, states[:, :1], states, absent)
+            return EncodedPairs(first[:, 0], first)
+        found = self.run_layer(last, states, states, absent)
+        tokens, end = words.shape[1], words.shape[1] + seen.shape[1]
+        return EncodedPairs(found[:, 0], found[:, :tokens], found[:, tokens:end])
 
     def run_layer(self, layer: Any, asking: Tensor, states: Tensor, absent: Tensor) -> Tensor:
         """What a layer makes of those that ask, of [row, token, width] states; its attention in one kernel."""

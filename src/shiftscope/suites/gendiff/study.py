@@ -102,7 +102,7 @@ class GenDiffStudy(HeldOutStudy):
             "end-to-end models",
             "VisualBERT and ViLBERT, pretrained on captions",
             "the same architectures, smaller, over regions of our scene parser, pretrained on captions of the training "
-            "images (docs/decisions/048)",
+            "images and on which regions each phrase is true of (docs/decisions/048)",
         ),
         (
             "question parsers",
