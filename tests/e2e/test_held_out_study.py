@@ -72,6 +72,8 @@ def test_a_study_is_made_resumed_and_shown(tmp_path, monkeypatch):
     _, matrix = find_matrix(HeldOutStore(spec.cells).read_records(), study, settings=spec.settings)
     (trainings,) = (table for table in list_held_out_tables(study, matrix) if table.title == "Trainings")
     assert "begin from is trained once and not counted here: visualbert " in trainings.note
+    (sight,) = (table for table in list_held_out_tables(study, matrix) if table.title == "What the images add")
+    assert {row[0] for row in sight.rows} == {t.label for t in entries if t.model == "visualbert"}  # not its twin
 
 
 @pytest.mark.full

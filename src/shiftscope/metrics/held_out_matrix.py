@@ -31,6 +31,7 @@ IID, IID_SIZE, HELD_OUT, EASY = "iid", "iid_size", "held_out", "easy"  # what a 
 BEFORE = "before"  # key of seconds: what a model learned before all its trainings of a study
 K_SHOT, OTHER = "k_shot", "other"  # all, and `shots` examples of a contrast set besides; another benchmark's questions
 PLAIN, PARAPHRASED = "generated", "paraphrased"  # wordings of the test questions
+OTHER_IMAGES = "other_images"  # as generated, but asked about another question's images: what can be guessed
 VARIANT, ORIGINAL, SAME = "variant", "original", "same"  # of a derived set: right there, on the original, same answer
 DENIED, DENIED_TRUTH = "denied", "denied_truth"  # no or 0 is answered, or is the true answer
 GT_EXEC, EXACT, MISSING = "gt_exec", "exact", "missing_objects"  # of models that write programs
@@ -154,7 +155,7 @@ class HeldOutEntry(_StudyRecord):
     data: str
     training: HeldOutTraining
     learned: int  # questions it learned from
-    right: Mapping[str, str]  # wording, or another name of `name_bits` → [question] bits
+    right: Mapping[str, str]  # wording, OTHER_IMAGES or a name of `name_bits` → [question] bits
     val: float | None = None  # of what it was chosen by
     epoch: str = ""  # the best, of how many
     rise: float = 0.0  # of the validation figure over the last quarter of the epochs

@@ -1,10 +1,10 @@
 """The page of a study of held-out splits, as Markdown, from stored records alone: the paper's tables, and findings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from ..metrics.held_out_matrix import BEFORE, HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
+from ..metrics.held_out_matrix import BEFORE, OTHER_IMAGES, HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
 from ..result import Score
 from ..suites.held_out_study import FigureCell, FigureTable, HeldOutStudy, Settings, load_held_out_study
 from .number_format import DASH, format_percent, format_score
@@ -12,6 +12,7 @@ from .table import Table
 
 DIGITS = 1
 MOST_LABELS = 8  # trainings that are named beside their command
+LEAST_SIGHT = 0.05  # a training to which its images add less did not come to see
 
 
 def find_matrix(
@@ -53,6 +54,7 @@ def list_held_out_tables(study: HeldOutStudy, matrix: HeldOutMatrix | None) -> l
     found.append(Table("What differs from the paper", ("of", "there", "here"), study.differences))
     if matrix is not None and matrix.list_entries():
         found.append(_list_trainings(matrix))
+        found += _list_sight(matrix)
     found.append(_list_missing(study, matrix))
     return found
 
@@ -90,6 +92,8 @@ def _describe_counts(matrix: HeldOutMatrix | None) -> str:
         return "Nothing is measured yet."
     counts = ", ".join(f"{split} {n:,}" for split, n in matrix.test.questions.items())
     other = f" {matrix.left_out} entries of other data are left out." if matrix.left_out else ""
+    if blind := len(_list_blind(matrix)):
+        other += f" Trainings that did not come to see: {blind} (What the images add)."
     hidden = matrix.planned_otherwise
     other += f" {hidden} entries of trainings that are planned otherwise today are left out." if hidden else ""
     return f"Questions there were: {counts}.{other}"
@@ -131,6 +135,42 @@ def _list_trainings(matrix: HeldOutMatrix) -> Table:
         told = ", ".join(f"{model} {seconds:,.0f} s" for model, seconds in sorted(begun.items()))
         note += f" What all trainings of a model begin from is trained once and not counted here: {told}."
     return Table("Trainings", heads, rows, note)
+
+
+def _measure_sight(matrix: HeldOutMatrix) -> dict[str, tuple[Score | None, Score | None, Score]]:
+    """By training: accuracy, that about another question's images, and the points between; of those asked so."""
+    found = {}
+    for training in sorted(matrix.entries):
+        alone = HeldOutMatrix(matrix.test, [matrix.entries[training]])
+        pair = alone.compare(training, training, than=OTHER_IMAGES)
+        if pair is not None and pair.drop is not None:
+            added = Score("sight", pair.drop, matrix.test.count, pair.low, pair.high)
+            other = alone.measure_accuracy(training, wording=OTHER_IMAGES)
+            found[training.label] = (alone.measure_accuracy(training), other, added)
+    return found
+
+
+def _list_blind(matrix: HeldOutMatrix) -> list[str]:
+    """The trainings that did not come to see."""
+    return [
+        label
+        for label, (*_, added) in _measure_sight(matrix).items()
+        if added.value is not None and added.value < LEAST_SIGHT
+    ]
+
+
+def _list_sight(matrix: HeldOutMatrix) -> Iterator[Table]:
+    rows = [(label, *map(format_figure, scores)) for label, scores in _measure_sight(matrix).items()]
+    if not rows:
+        return
+    note = (
+        "All test questions; about other images: the same questions, each shown the images of another one that has as "
+        "many. Paired by question. Who reads the question alone loses nothing."
+    )
+    if blind := _list_blind(matrix):
+        note += f" Less than {100 * LEAST_SIGHT:.0f} points, so that it did not come to see: {', '.join(blind)}."
+    heads = ("training", "accuracy", "about other images", "what the images add, points")
+    yield Table("What the images add", heads, rows, note)
 
 
 def _list_planned(study: HeldOutStudy) -> list[HeldOutTraining]:

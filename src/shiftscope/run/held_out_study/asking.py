@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,32 @@ def mark_right(said: Said, truth: Sequence[Answer | None]) -> Bools:
     """[question] whether the answer is the true one; no answer never is."""
     pairs = zip(said, truth, strict=True)
     return np.array([a is not None and b is not None and spell(a) == spell(b) for a, b in pairs], np.bool_)
+
+
+def exchange_images(questions: Sequence[Question]) -> list[Question]:
+    """Each about the images of another that has as many, and none in common with it where there is such a one."""
+    alike: dict[int, list[int]] = {}
+    for row, q in enumerate(questions):
+        alike.setdefault(len(q.scenes), []).append(row)
+    found = list(questions)
+    for rows in alike.values():
+        half = len(rows) // 2  # those next to each other are often about the same images
+        for place, row in enumerate(rows):
+            mine = set(questions[row].scenes)
+            others = (questions[rows[(place + half + n) % len(rows)]].scenes for n in range(len(rows)))
+            found[row] = replace(questions[row], scenes=_find_apart(mine, others))
+    return found
+
+
+def _find_apart(mine: AbstractSet[str], others: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The first that has nothing of mine, or else the first of those that have least."""
+    seen: list[tuple[int, tuple[str, ...]]] = []
+    for images in others:
+        shared = len(mine & set(images))
+        if not shared:
+            return images
+        seen.append((shared, images))
+    return min(seen, key=lambda one: one[0])[1]
 
 
 def read_word(word: str) -> Answer:

@@ -16,6 +16,7 @@ from ... import __version__
 from ...errors import UserError
 from ...folder import lock_folder
 from ...metrics.held_out_matrix import (
+    OTHER_IMAGES,
     PARAPHRASED,
     PLAIN,
     HeldOutEntry,
@@ -35,10 +36,10 @@ from ...train.accelerator import make_accelerator, name_device
 from ...train.data import TRAIN
 from ...train.loop import TrainingPaused
 from ...train.train import ProgressBar, require_torch, show_no_progress
-from ...trainable import ANSWERS, PROGRAMS
+from ...trainable import ANSWERS, IMAGES, PROGRAMS
 from ...url_path import refuse_url
 from ..study.entry_store import RecordStore
-from .asking import ModelAnswers, ask_model, ask_network, mark_right
+from .asking import ModelAnswers, ask_model, ask_network, exchange_images, mark_right
 from .split_marks import SplitMarks, find_marks
 from .study_data import SPLITS, TEST, StudyData, StudyDataLoader, Tell, pause_garbage_collection
 from .study_training import FinishedTraining, StudyTrainer
@@ -256,7 +257,7 @@ class _HeldOutRun:
         ask = self._open(training, finished)
         for name in names:
             folder = self.spec.out / ANSWERS_FOLDER / training.label / (name or TEST)
-            right = self._answer(ask, name, folder)
+            right = self._answer(ask, name, folder, sees=self._sees(training, finished))
             yield self._add(
                 HeldOutEntry(
                     self.spec.suite,
@@ -306,14 +307,22 @@ class _HeldOutRun:
             model, chosen.model, questions, source, TEST, folder=folder, **how
         )
 
-    def _answer(self, ask: Callable[..., ModelAnswers], test_set: str, folder: Path) -> dict[str, Any]:
+    def _sees(self, training: HeldOutTraining, finished: FinishedTraining) -> bool:
+        """Whether a network was trained here to answer by what it sees."""
+        if finished.trained is None:
+            return False
+        return self.trainer.find_stage(training.model).supervision >= {ANSWERS, IMAGES}
+
+    def _answer(self, ask: Callable[..., ModelAnswers], test_set: str, folder: Path, *, sees: bool) -> dict[str, Any]:
         """By wording or side, and by what is measured of programs: [row] bits."""
         if test_set:
             derived = self.find_test_set(test_set)
             assert derived is not None
             return derived.score(ask(derived.questions, derived.source, folder))
         found: dict[str, Any] = {}
-        for wording, questions in ((PLAIN, self.main.list_questions(TEST)), (PARAPHRASED, self.paraphrased)):
+        plain = self.main.list_questions(TEST)
+        asked = {PLAIN: plain, PARAPHRASED: self.paraphrased} | ({OTHER_IMAGES: exchange_images(plain)} if sees else {})
+        for wording, questions in asked.items():
             answers = ask(questions, self.main, folder / wording)
             truth = [q.answer for q in questions]
             found |= {name_bits(wording, how): mark_right(said, truth) for how, said in answers.said.items()}

@@ -8,7 +8,7 @@ from shiftscope.lang.text import format_program, parse_program
 from shiftscope.metrics.held_out_matrix import EXACT
 from shiftscope.model import Prompt, Response
 from shiftscope.question import Question
-from shiftscope.run.held_out_study.asking import KeptResponses, ask_model
+from shiftscope.run.held_out_study.asking import KeptResponses, ask_model, exchange_images
 from shiftscope.scene import Scene
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.train.loop import TrainingPaused
@@ -90,3 +90,15 @@ def test_programs_are_compared_as_the_parsers_logical_form_says_them(tmp_path):
 def test_a_model_that_reads_nothing_is_shown_nothing(tmp_path):
     questions = [Question("q0", "?", ("a",), TRUE, "red")]
     assert ask_model(Echo(), "majority", questions, Source(), "test", folder=tmp_path).said == {"": ("?",)}
+
+
+def test_questions_are_asked_about_images_that_are_not_theirs():
+    shown = [("a",), ("a", "b"), ("b",), ("b", "c"), ("c", "d"), ("d",), ("e", "f", "g")]
+    asked = [Question(f"q{k}", f"text {k}", scenes) for k, scenes in enumerate(shown)]
+    found = exchange_images(asked)
+    assert [(q.id, q.text) for q in found] == [(q.id, q.text) for q in asked]
+    assert [len(q.scenes) for q in found] == [len(q.scenes) for q in asked]
+    assert all(set(old.scenes).isdisjoint(new.scenes) for old, new in zip(asked[:3], found[:3], strict=True))
+    assert found[1].scenes == ("c", "d") and found[4].scenes == ("a", "b")
+    assert found[3].scenes == ("c", "d")  # all others share one with it: the first of those that share least
+    assert found[6].scenes == ("e", "f", "g")  # nothing else has as many

@@ -11,6 +11,7 @@ from shiftscope.metrics.held_out_matrix import (
     HELD_OUT,
     K_SHOT,
     ORIGINAL,
+    OTHER_IMAGES,
     PLAIN,
     SAME,
     VARIANT,
@@ -249,3 +250,20 @@ def test_entries_of_the_study_with_the_same_data_count_too():
     assert set(matrix.entries) == {twin, replace(twin, seed=1)} and not matrix.planned_otherwise
     others = [replace(one, suite="vqa_vs") for one in entries]
     assert not find_matrix([make_test(), *others], STUDY)[1].entries
+
+
+def test_a_training_that_did_not_come_to_see_is_named():
+    blind = replace(VISUALBERT, kind=HELD_OUT, split="tpl_verify_attr")
+    seeing = make_entry(VISUALBERT, **{PLAIN: 40, OTHER_IMAGES: 25})
+    failed = make_entry(blind, **{PLAIN: 26, OTHER_IMAGES: 24})
+    matrix = make_matrix(seeing, failed, make_entry(T5, **{PLAIN: 50}))
+    (table,) = (one for one in list_held_out_tables(STUDY, matrix) if one.title == "What the images add")
+    assert [row[0] for row in table.rows] == [blind.label, VISUALBERT.label]
+    assert [cell.split(" ")[0] for cell in table.rows[1][1:]] == ["66.7", "41.7", "25.0"]
+    assert table.note.endswith(f"did not come to see: {blind.label}.")
+    planned = [replace(e, plan=STUDY.identify_training(e.training, SMALL)) for e in (seeing, failed)]
+    page = render_held_out_markdown("gendiff", [make_test(), *planned])
+    assert "Trainings that did not come to see: 1 (What the images add)." in page
+    assert "did not come to see" not in render_held_out_markdown("gendiff", [make_test(), planned[0]])
+    without = list_held_out_tables(STUDY, make_matrix(make_entry(T5, **{PLAIN: 50})))
+    assert all(one.title != "What the images add" for one in without)
