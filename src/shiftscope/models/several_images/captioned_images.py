@@ -37,7 +37,8 @@ class CaptionedImages(ImageSetQuestions):
         told: list[Question] = []
         things: list[int] = []
         for scene, own, other in zip(scenes, written, others, strict=True):
-            elsewhere = [caption.text for caption, _ in other] if len(scenes) > 1 else []
+            open_vocabulary = not any(foil for _, foil in own)
+            elsewhere = [caption.text for caption, _ in other] if open_vocabulary and len(scenes) > 1 else []
             for n, (caption, foil) in enumerate(own):
                 told.append(Question(f"{scene.id}:{n}", caption.text, scenes=(scene.id,), answer=True))
                 things += caption.things

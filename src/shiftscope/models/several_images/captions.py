@@ -1,8 +1,9 @@
 """Captions: sentences about one image, written from its scene graph, that teach a model what words look like.
 
 They stand for what people wrote about the photographs that VisualBERT and ViLBERT were pretrained on. A caption names
-one thing or two, with what they are like and what they stand to: "a small jet that is behind a red sedan, and a truck".
-It counts nothing, asks nothing and speaks of no other image. A foil is a caption with one word exchanged, so that it is
+one thing or two, with what they are like and what they stand to: "a small jet that is behind a red sedan, and there is
+a truck". It names nothing twice, or what it says of a thing would have to agree, and a foil could be told by that. It
+counts nothing, asks nothing and speaks of no other image. A foil is a caption with one word exchanged, so that it is
 not true of the image.
 """
 
@@ -25,7 +26,6 @@ from ...scene_graph.pack import get_noun_attribute
 from ...schema import Schema
 from ...shortcuts.tokens import tokenize
 
-AND = ", and "
 NO_PHRASE = -1
 THINGS = (1, 1, 2)  # how many things a caption begins with, alike often
 DESCRIBED = 0.45  # chance that an attribute of a thing is told
@@ -65,8 +65,7 @@ def write_captions(scene: Scene, count: int) -> list[tuple[Caption, Caption | No
     random = Random(int(derive("captions", scene.id).integers(SEEDS)))  # many small draws, which NumPy is slow at
     found = []
     for _ in range(count):
-        things = random.sample(told.named, min(random.choice(THINGS), len(told.named)))
-        chains = [told.draw(thing, random) for thing in things]
+        chains = told.draw(random.choice(THINGS), random)
         foil = told.exchange(chains, random)
         found.append((told.write(chains), told.write(foil) if foil else None))
     return found
@@ -100,22 +99,28 @@ class _CaptionedScene:
                         self.links[subject].append((name, target))
         self.named = [k for k, name in enumerate(self.names) if name]
 
-    def draw(self, first: int, random: Random) -> Chain:
-        """A thing, perhaps with something that it stands to, and with what that stands to."""
-        said = [first]
+    def draw(self, count: int, random: Random) -> list[Chain]:
+        """So many things, or as many as there are, each with what it stands to; none is named twice."""
+        named: set[int] = set()
+        found: list[Chain] = []
+        while len(found) < count and (others := [thing for thing in self.named if thing not in named]):
+            found.append(self._draw_chain(random.choice(others), named, random))
+        return found
+
+    def _draw_chain(self, thing: int, named: set[int], random: Random) -> Chain:
+        """A thing, perhaps with something that it stands to, and with what that stands to; adds them to the named."""
         found: list[Mention] = []
         while True:
-            thing = said[-1]
+            named.add(thing)
             told = tuple(pair for pair in self.told[thing] if random.random() < DESCRIBED)
             mention = Mention(self.names[thing], told)
             links = []
-            if len(said) <= len(RELATED) and random.random() < RELATED[len(said) - 1]:
-                links = [link for link in self.links[thing] if link[1] not in said]
+            if len(found) < len(RELATED) and random.random() < RELATED[len(found)]:
+                links = [link for link in self.links[thing] if link[1] not in named]
             if not links:
                 return (*found, mention)
-            relation, target = random.choice(links)
+            relation, thing = random.choice(links)
             found.append(replace(mention, relation=relation))
-            said.append(target)
 
     def exchange(self, chains: Sequence[Chain], random: Random) -> list[Chain] | None:
         """The same with one noun, attribute or relation exchanged for another, so that it is not true."""
@@ -165,14 +170,16 @@ class _CaptionedScene:
         told: list[str] = []
         things: list[int] = []
         for k, chain in enumerate(chains):
-            things += [NO_PHRASE] * (_count_words(AND) if k else 0)
+            if k:  # "and" alone would join it to what the first stands to, as it does in questions
+                told.append(_begin_another(self.schema, chain[0]))
+                things += [NO_PHRASE] * _count_words(told[-1])
             words: list[str] = []
             for mention, found in zip(chain, self.find_things(chain), strict=True):
                 phrase, link = _word_mention(self.schema, mention)
                 things += [found] * _count_words(phrase) + [NO_PHRASE] * _count_words(link)
                 words += [phrase, link] if link else [phrase]
             told.append(" ".join(words))
-        return Caption(AND.join(told), tuple(things))
+        return Caption("".join(told), tuple(things))
 
 
 def _pick_other(values: Sequence[str], value: str, random: Random) -> str:
@@ -184,8 +191,15 @@ def _word_mention(schema: Schema, mention: Mention) -> tuple[str, str]:
     phrase = _word_thing(schema, mention.noun, mention.told)
     if not mention.relation:
         return phrase, ""
-    plural = nouns.is_plural_noun(_spell(schema, mention.noun))
-    return phrase, f"that {_write_relation(schema, mention.relation, plural)}"
+    return phrase, f"that {_write_relation(schema, mention.relation, _is_plural(schema, mention))}"
+
+
+def _begin_another(schema: Schema, mention: Mention) -> str:
+    return f", and there {'are' if _is_plural(schema, mention) else 'is'} "
+
+
+def _is_plural(schema: Schema, mention: Mention) -> bool:
+    return nouns.is_plural_noun(_spell(schema, mention.noun))
 
 
 @lru_cache(maxsize=1 << 16)
