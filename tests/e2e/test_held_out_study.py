@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from shiftscope.errors import UserError
 from shiftscope.metrics.held_out_matrix import (
     BEFORE,
     EXACT,
@@ -18,7 +19,10 @@ from shiftscope.metrics.held_out_matrix import (
 )
 from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
 from shiftscope.run.held_out_study.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
+from shiftscope.run.held_out_study.test_sets import derive_questions
+from shiftscope.store.dataset import Dataset
 from shiftscope.suites.covr import study as covr
+from shiftscope.suites.gendiff.study import CONTRAST
 from shiftscope.suites.held_out_study import load_held_out_study
 
 TINY = (("width", "16"), ("heads", "2"), ("inside", "32"), ("layers", "1"), ("set_layers", "1"))
@@ -102,11 +106,18 @@ def test_a_study_of_generalization_tests_is_made_resumed_and_shown(tmp_path, mon
     assert {t.model for t in shots} == {"visualbert", "t5", "composing"}
     assert {entries[t, "contrast"].learned for t in shots} == {known + 1}  # added to the whole training set
     assert entries[HeldOutTraining("t5", HELD_OUT, "tpl_verify_attr"), ""].learned < known
-    _, matrix = find_matrix(records, load_held_out_study("gendiff"), settings=PIXELS)
+    study = load_held_out_study("gendiff")
+    _, matrix = find_matrix(records, study, settings=PIXELS)
     exact = matrix.measure_accuracy(HeldOutTraining("composing"), wording=name_bits(PLAIN, EXACT))
     gt = matrix.measure_accuracy(HeldOutTraining("composing"), wording=name_bits(PLAIN, GT_EXEC))
     assert gt.value >= exact.value > 0.3  # an exact program is right on the true scenes
     assert not list(study_held_out(spec)), "all is there"
+    plan, data = next(one for one in study.test_sets if one.name == CONTRAST), tmp_path / "study" / "data"
+    given = plan, Dataset.open(data / "main"), data / CONTRAST
+    assert derive_questions(given[0], given[1], "test", given[2], plan.limit)
+    for split, limit in (("train", plan.limit), ("test", 3)):
+        with pytest.raises(UserError, match="holds other questions"):
+            derive_questions(given[0], given[1], split, given[2], limit)
     page = render_held_out_markdown("gendiff", HeldOutStore(spec.cells).read_records())
     assert "a trial run of the pipeline" in page and "## Table 8" in page
     drawn = {(t.split, t.shots, t.seed) for t in shots if t.model == "t5"}  # this row may lack test questions

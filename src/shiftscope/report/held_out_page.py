@@ -1,5 +1,6 @@
 """The page of a study of held-out splits, as Markdown, from stored records alone: the paper's tables, and findings."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -134,6 +135,9 @@ def _list_trainings(matrix: HeldOutMatrix) -> Table:
     if begun:
         told = ", ".join(f"{model} {seconds:,.0f} s" for model, seconds in sorted(begun.items()))
         note += f" What all trainings of a model begin from is trained once and not counted here: {told}."
+    recipes = {(t.model, entry.recipe) for t, entry in matrix.list_entries().items()}
+    if mixed := sorted(model for model, n in Counter(model for model, _ in recipes).items() if n > 1):
+        note += f" Not all of one recipe, or not of the same scene parser: those of {', '.join(mixed)}."
     return Table("Trainings", heads, rows, note)
 
 

@@ -21,11 +21,11 @@ from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
 from ...trainable import IMAGES, Counts, Losses, SplitData, TrainRecipe
-from ..end_to_end.pretrained import PRETRAINED
+from ..end_to_end.pretrained import PRETRAINED, START, PretrainedStage
 from ..end_to_end.questions import UNSEEN, AnswererConfig
 from ..end_to_end.training import AnswerTraining
 from .captioned_images import CaptionedImages
-from .captions import NO_PHRASE
+from .captions import NO_PHRASE, RULE
 from .training import CAPTIONS, IMAGE_TOKENS, ImageSetExamples, ImageSetStage
 
 if TYPE_CHECKING:
@@ -52,10 +52,15 @@ class CaptionStage(ImageSetStage):
         self.compiled_by_shape = answerer.compiled_by_shape
 
     def identify(self) -> dict[str, Any]:
-        return super().identify() | {CAPTIONS: self.each}
+        return super().identify() | self._tell_captions()
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        return super().describe(schema) | {CAPTIONS: self.each}
+        return super().describe(schema) | self._tell_captions()
+
+    def _tell_captions(self) -> dict[str, Any]:
+        """What the weights depend on besides what any stage tells."""
+        begins = {START: self.answerer.start} if isinstance(self.answerer, PretrainedStage) else {}
+        return {CAPTIONS: self.each, "rule": RULE, **begins}
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> CaptionedImages:
         return CaptionedImages.caption(scenes, self.each)
@@ -157,9 +162,9 @@ class ImageSetTraining(AnswerTraining):
 def list_stages(stage: ImageSetStage, each: int) -> tuple[ImageSetStage, ...]:
     """The stage behind one that learns from so many captions of each image, if there are any."""
     begun = each == 0 or bool(getattr(stage, PRETRAINED, ""))
-    last = copy.copy(stage)
-    last.needs = () if begun else (CAPTIONS,)
-    return (last,) if begun else (CaptionStage(stage, each), last)
+    first, last = copy.copy(stage), copy.copy(stage)
+    first.needs, last.needs = (), () if begun else (CAPTIONS,)  # captions begin as an answerer without them does
+    return (last,) if begun else (CaptionStage(first, each), last)
 
 
 def read_count(text: str) -> int:

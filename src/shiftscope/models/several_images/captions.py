@@ -27,6 +27,7 @@ from ...schema import Schema
 from ...shortcuts.tokens import tokenize
 
 NO_PHRASE = -1
+RULE = 1  # another number whenever captions are written otherwise or teach otherwise: what was learned never mixes
 THINGS = (1, 1, 2)  # how many things a caption begins with, alike often
 DESCRIBED = 0.45  # chance that an attribute of a thing is told
 RELATED = (0.6, 0.4)  # chance that it is told what a thing stands to: of the first, and of what that stands to

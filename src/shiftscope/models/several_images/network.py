@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from ...errors import UserError
 from ..end_to_end.initial_weights import SPREAD, draw_weights
 from ..end_to_end.questions import END, FIRST_WORD, PAD, AnswererConfig
 from ..nsvqa.scene_parser.config import SceneParserConfig
@@ -137,6 +138,12 @@ class ImageSetAnswerer(nn.Module):
 
     def begin_from(self, other: ImageSetAnswerer) -> None:
         """Begin with the weights of such a network that reads other words and gives other answers."""
+        theirs, ours = other.config.sizes, self.config.sizes
+        differ = [f"{k} {theirs.get(k)} and {ours[k]}" for k in ours if k != "dropout" and theirs.get(k) != ours[k]]
+        if other.config.features != self.config.features:
+            differ.append("other backbones")
+        if differ:  # else what does not fit would begin from nothing, without a word
+            raise UserError(f"what was learned from captions is of another network: {', '.join(differ)}")
         known, mine = other.state_dict(), self.state_dict()
         words = next(name for name, parameter in self.named_parameters() if parameter is self.word_table)
         with torch.no_grad():

@@ -104,11 +104,12 @@ class KeptResponses:
 
     path: Path
     deadline: float | None = None  # on the monotonic clock
+    by: str = ""  # id of the weights that answer: those of others are not taken
 
     def predict(self, model: Model, name: str, prompts: Sequence[Prompt]) -> list[Response]:
         """The responses to all prompts; TrainingPaused where the time is over before."""
         size = int(getattr(model, "batch", BATCH))
-        asked = content_id([[p.question.id, p.question.text, bool(p.scene_text)] for p in prompts])
+        asked = content_id([self.by, *([p.question.id, p.question.text, bool(p.scene_text)] for p in prompts)])
         found = self._read(asked)
         while len(found) < len(prompts):
             if found and self.deadline is not None and time.monotonic() > self.deadline:
@@ -135,11 +136,12 @@ def ask_model(
     *,
     folder: Path,
     deadline: float | None = None,
+    by: str = "",
     programs: bool = False,
 ) -> ModelAnswers:
     """The answers of a model of the registry; one that writes programs is also given the true scenes.
 
-    What was answered by the deadline is kept in the folder.
+    What was answered by the deadline is kept in the folder, for the weights of that id.
     """
     traits = get_traits(name)
     reads = getattr(model, "reads", None) or traits.reads or (() if traits.learns else EVERYTHING)
@@ -147,12 +149,12 @@ def ask_model(
     scenes = {scene.id: scene for scene in source.list_scenes(split)}
     asked = [replace(q, answer=None, program=None, answers=()) for q in questions]
     shown = [Prompt(q, pictures=tuple(pictures[one] for one in q.scenes if pictures)) for q in asked]
-    responses = KeptResponses(folder / "as_asked.json", deadline).predict(model, name, shown)
+    responses = KeptResponses(folder / "as_asked.json", deadline, by).predict(model, name, shown)
     said = {"": tuple(r.answer for r in responses)}
     if not programs:
         return ModelAnswers(said)
     told = [Prompt(q, scenes=tuple(scenes[one] for one in q.scenes), scene_text=TRUE_SCENES) for q in asked]
-    true_scenes = KeptResponses(folder / f"{GT_EXEC}.json", deadline).predict(model, name, told)
+    true_scenes = KeptResponses(folder / f"{GT_EXEC}.json", deadline, by).predict(model, name, told)
     said[GT_EXEC] = tuple(r.answer for r in true_scenes)
     express = getattr(model, "express", lambda program: program)  # as its logical form says a program
     true = ["" if q.program is None else program_text(express(q.program)) for q in questions]

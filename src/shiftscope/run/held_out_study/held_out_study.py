@@ -302,7 +302,8 @@ class _HeldOutRun:
 
             return ask
         model = build_model(f"{chosen.model}:{trained.folder}", ModelSetting(**given))
-        how: dict[str, Any] = {"deadline": self.trainer.deadline, "programs": PROGRAMS in stage.supervision}
+        how: dict[str, Any] = {"deadline": self.trainer.deadline, "by": trained.id()}
+        how["programs"] = PROGRAMS in stage.supervision
         return lambda questions, source, folder: ask_model(
             model, chosen.model, questions, source, TEST, folder=folder, **how
         )

@@ -31,7 +31,7 @@ from ...metrics.held_out_matrix import (
     pack_bits,
 )
 from ...question import Question
-from ...records import content_id
+from ...records import canonical_json, content_id
 from ...registry import GENERALIZATION_TESTS
 from ...store.dataset import Dataset, data_id
 from ...suites.held_out_study import DerivedTestPlan
@@ -186,8 +186,10 @@ def derive_questions(
             return ()
         write_test_set(folder, data.folder, made.test_sets[0].questions, spec)
     stored = Dataset.open(folder)
-    if stored.manifest.spec.get("data_id") != spec["data_id"] or stored.manifest.spec.get("version") != __version__:
-        raise UserError(f"{folder} holds the questions of other data; name another folder with --out, or delete it")
+    if canonical_json(dict(stored.manifest.spec)) != canonical_json(spec):
+        raise UserError(
+            f"{folder} holds other questions than are asked now; name another folder by --out, or delete it"
+        )
     return tuple(sorted(stored.questions("test"), key=lambda q: q.id))
 
 

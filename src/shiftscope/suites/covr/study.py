@@ -76,7 +76,7 @@ class CovrHeldOutStudy(HeldOutStudy):
             "VisualBERT and ViLBERT of Volta: 12 layers of width 768, pretrained on captions of photographs",
             "the same architectures, smaller; pretrained on captions of the training images, and on which regions each "
             "phrase is true of, by the true boxes. Captions are written from the graphs in the noun phrases of the "
-            "questions, once for all trainings, the pairs of names among them that lexical splits hold out "
+            "questions, once for all trainings and seeds, the pairs of names among them that lexical splits hold out "
             "(docs/decisions/048). The text-only twin begins from nothing. "
             "`--set pretrained=` begins from VisualBERT's own weights, `--set captions=0` from nothing",
         ),

@@ -102,7 +102,9 @@ class GenDiffStudy(HeldOutStudy):
             "end-to-end models",
             "VisualBERT and ViLBERT, pretrained on captions",
             "the same architectures, smaller, over regions of our scene parser, pretrained on captions of the training "
-            "images and on which regions each phrase is true of (docs/decisions/048)",
+            "images of COVR's questions and on which regions each phrase is true of (docs/decisions/048), once for all "
+            "trainings: also of those that learn Super-CLEVR's questions, and with the pairs of names that lexical "
+            "splits hold out, which question parsers do not meet",
         ),
         (
             "question parsers",

@@ -1,6 +1,7 @@
 """Asking a model of a study can be paused: what it answered is kept, and only of the same questions."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -42,6 +43,15 @@ def test_what_was_answered_before_the_deadline_is_not_asked_again(tmp_path):
     found = KeptResponses(late.path).predict(model, "echo", prompts)
     assert [r.answer for r in found] == ["a", "b", "c", "d", "e"] and model.asked == 5
     assert {(r.program, r.reason) for r in found} == {("p", "r")}
+
+
+def test_answers_of_other_weights_are_not_taken(tmp_path):
+    kept = KeptResponses(tmp_path / "kept.json", by="first")
+    kept.predict(Echo(), "echo", make_prompts("a", "b"))
+    for by, asked in (("first", 0), ("second", 2)):
+        model = Echo()
+        replace(kept, by=by).predict(model, "echo", make_prompts("a", "b"))
+        assert model.asked == asked
 
 
 def test_answers_to_other_questions_are_not_taken(tmp_path):

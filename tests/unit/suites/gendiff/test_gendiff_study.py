@@ -252,6 +252,16 @@ def test_entries_of_the_study_with_the_same_data_count_too():
     assert not find_matrix([make_test(), *others], STUDY)[1].entries
 
 
+def test_trainings_of_several_recipes_are_named():
+    first, other = make_entry(T5, **{PLAIN: 50}), make_entry(replace(T5, seed=1), **{PLAIN: 40})
+    for recipe, mixed in (("a", False), ("b", True)):
+        matrix = make_matrix(
+            replace(first, recipe="a"), replace(other, recipe=recipe), make_entry(VISUALBERT, **{PLAIN: 5})
+        )
+        (table,) = (one for one in list_held_out_tables(STUDY, matrix) if one.title == "Trainings")
+        assert table.note.endswith("scene parser: those of t5.") == mixed
+
+
 def test_a_training_that_did_not_come_to_see_is_named():
     blind = replace(VISUALBERT, kind=HELD_OUT, split="tpl_verify_attr")
     seeing = make_entry(VISUALBERT, **{PLAIN: 40, OTHER_IMAGES: 25})
