@@ -122,3 +122,32 @@ def test_a_study_of_generalization_tests_is_made_resumed_and_shown(tmp_path, mon
     assert "a trial run of the pipeline" in page and "## Table 8" in page
     drawn = {(t.split, t.shots, t.seed) for t in shots if t.model == "t5"}  # this row may lack test questions
     assert drawn == {("verify_quant: some → none of the", 1, seed) for seed in (0, 1)}
+
+
+@pytest.mark.full
+def test_a_model_of_one_image_learns_from_and_is_asked_about_the_other_benchmark(tmp_path, monkeypatch):
+    scale = replace(covr.SCALES["small"], scenes=60, questions=(90, 45, 45), sources=12, size=(96, 64), epochs=1)
+    monkeypatch.setitem(covr.SCALES, "small", scale)
+    spec = HeldOutStudySpec(
+        "gendiff",
+        tmp_path / "study",
+        tmp_path / "cells.jsonl",
+        models=("lxmert", "nsvqa"),
+        splits=("iid", "other"),
+        settings=(("text_layers", "1"), ("image_layers", "1")),
+        device="cpu",
+    )
+    entries = [r for r in study_held_out(spec) if isinstance(r, HeldOutEntry)]
+    assert {(e.training.model, e.training.kind, e.test_set) for e in entries} == {
+        (model, "other", test_set) for model in ("lxmert", "nsvqa") for test_set in ("other", "objects")
+    }
+    (learned,) = {e.learned for e in entries if e.training.model == "lxmert"}
+    study = load_held_out_study("gendiff")
+    other = study.build_spec(study.find_scale("small"), "other")
+    assert learned == 40 * other.questions  # two thirds of its images
+    _, matrix = find_matrix(HeldOutStore(spec.cells).read_records(), study, settings=spec.settings)
+    tables = {table.title.split(":")[0]: table for table in list_held_out_tables(study, matrix)}
+    for title in ("Table 2", "Table 5"):
+        column = tables[title].columns.index("lxmert")
+        measured = [row[column] for row in tables[title].rows if not row[column].startswith("–")]
+        assert len(measured) == {"Table 2": 4, "Table 5": 2}[title]

@@ -214,7 +214,7 @@ class StudyTrainer:
     ) -> SplitData:
         """A split of the part's questions and, to learn from, the extra ones."""
         data, questions = self.see(stage, source, split), source.list_questions(split)
-        held = data.supervision[stage.name] if ANSWERS in stage.supervision else self._collect(stage, source, split)
+        held = self._collect_all(stage, source, split)
         kept = None if part is None else part.ids if split == TRAIN else part.early
         if kept is not None and not extra:  # extra ones are learned from besides all others
             rows = [k for k, q in enumerate(questions) if q.id in kept]
@@ -223,6 +223,14 @@ class StudyTrainer:
             scenes, listed = source.list_scenes(split), isinstance(held, list)
             held = [*held, *stage.collect(scenes, extra)] if listed else stage.collect(scenes, [*questions, *extra])
         return replace(data, supervision={**data.supervision, stage.name: held})
+
+    def _collect_all(self, stage: TrainStage, source: StudyData, split: str) -> Any:
+        """What a stage takes of a split; that of the study's first model was gathered with the data."""
+        if ANSWERS not in stage.supervision:
+            return self._collect(stage, source, split)
+        if stage.collects_like(self.find_stage(self.study.models[0])):
+            return source.splits[split].supervision[stage.name]
+        return stage.collect(source.list_scenes(split), source.list_questions(split))
 
     def _collect(self, stage: TrainStage, source: StudyData, split: str) -> list[Any]:
         """What a stage that sees no image takes of a split, one for each question; stages that take alike share it."""
