@@ -15,6 +15,8 @@ DIGITS = 1
 MOST_LABELS = 8  # trainings that are named beside their command
 LEAST_SIGHT = 0.05  # a training to which its images add less did not come to see
 
+Sight = dict[str, tuple[Score | None, Score | None, Score]]
+
 
 def find_matrix(
     records: Sequence[HeldOutRecord], study: HeldOutStudy, scale: str = "", settings: Settings = ()
@@ -93,7 +95,7 @@ def _describe_counts(matrix: HeldOutMatrix | None) -> str:
         return "Nothing is measured yet."
     counts = ", ".join(f"{split} {n:,}" for split, n in matrix.test.questions.items())
     other = f" {matrix.left_out} entries of other data are left out." if matrix.left_out else ""
-    if blind := len(_list_blind(matrix)):
+    if blind := len(_list_blind(_measure_sight(matrix))):
         other += f" Trainings that did not come to see: {blind} (What the images add)."
     hidden = matrix.planned_otherwise
     other += f" {hidden} entries of trainings that are planned otherwise today are left out." if hidden else ""
@@ -141,7 +143,7 @@ def _list_trainings(matrix: HeldOutMatrix) -> Table:
     return Table("Trainings", heads, rows, note)
 
 
-def _measure_sight(matrix: HeldOutMatrix) -> dict[str, tuple[Score | None, Score | None, Score]]:
+def _measure_sight(matrix: HeldOutMatrix) -> Sight:
     """By training: accuracy, that about another question's images, and the points between; of those asked so."""
     found = {}
     for training in sorted(matrix.entries):
@@ -154,24 +156,20 @@ def _measure_sight(matrix: HeldOutMatrix) -> dict[str, tuple[Score | None, Score
     return found
 
 
-def _list_blind(matrix: HeldOutMatrix) -> list[str]:
+def _list_blind(sight: Sight) -> list[str]:
     """The trainings that did not come to see."""
-    return [
-        label
-        for label, (*_, added) in _measure_sight(matrix).items()
-        if added.value is not None and added.value < LEAST_SIGHT
-    ]
+    return [k for k, (*_, added) in sight.items() if added.value is not None and added.value < LEAST_SIGHT]
 
 
 def _list_sight(matrix: HeldOutMatrix) -> Iterator[Table]:
-    rows = [(label, *map(format_figure, scores)) for label, scores in _measure_sight(matrix).items()]
-    if not rows:
+    if not (sight := _measure_sight(matrix)):
         return
+    rows = [(label, *map(format_figure, scores)) for label, scores in sight.items()]
     note = (
         "All test questions; about other images: the same questions, each shown the images of another one that has as "
         "many. Paired by question. Who reads the question alone loses nothing."
     )
-    if blind := _list_blind(matrix):
+    if blind := _list_blind(sight):
         note += f" Less than {100 * LEAST_SIGHT:.0f} points, so that it did not come to see: {', '.join(blind)}."
     heads = ("training", "accuracy", "about other images", "what the images add, points")
     yield Table("What the images add", heads, rows, note)
