@@ -310,7 +310,8 @@ def test_captions_begin_as_an_answerer_without_them(model):
         module = alone.build(alone.fit_vocabulary(SCHEMA, plain), {})
         alone.load_pretrained(module, module.config)
         pairs = [(reader.reader.state_dict()[name], one) for name, one in module.state_dict().items() if one.ndim == 2]
-        spread = [(a.std().item(), b.std().item()) for a, b in pairs if a.shape == b.shape]
+        # the spread of fewer weights would be chance
+        spread = [(a.std().item(), b.std().item()) for a, b in pairs if a.shape == b.shape and a.numel() >= 256]
         assert len(spread) > 10 and all(a == pytest.approx(b, rel=0.4) for a, b in spread)
         spreads[start] = sum(a for a, _ in spread)
     assert model != "visualbert" or spreads["glorot"] > 1.5 * spreads["bert"]
