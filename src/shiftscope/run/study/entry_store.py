@@ -102,22 +102,23 @@ class EntryStore(RecordStore[StudyRecord]):
 
 
 class MergeCounts(NamedTuple):
-    """How many records there were, how many of them were new, and files with a last line cut short."""
+    """How many records there were, new ones and ones of something measured anew, and files cut short in a last line."""
 
     records: int
     new: int
+    replaced: int
     cut_short: tuple[str, ...]
 
 
 def merge_records(
     files: Iterable[Path], into: Path, open_store: Callable[[Path], RecordStore[Any]] = EntryStore
 ) -> MergeCounts:
-    """Put the records of files or folders into a folder."""
+    """Put the records of files or folders into a folder; one with the name of another takes its place."""
     store = open_store(into)
     if store.is_lines:
         raise UserError(f"{into}: records are merged into a folder, not into a file of lines")
-    there = {record.name for record in store.read_records()}
-    count, added, cut_short = 0, set(), []
+    before = {record.name: record for record in store.read_records()}
+    there, count, cut_short = dict(before), 0, []
     for path in files:
         if not path.exists():
             raise UserError(f"{path}: no such file")
@@ -129,10 +130,11 @@ def merge_records(
             cut_short.append(str(path))
         for record in records:
             count += 1
-            if record.name not in there:
+            if there.get(record.name) != record:
                 store.add(record)
-                added.add(record.name)
-    return MergeCounts(count, len(added), tuple(cut_short))
+                there[record.name] = record
+    replaced = sum(there[name] != record for name, record in before.items())
+    return MergeCounts(count, len(there) - len(before), replaced, tuple(cut_short))
 
 
 OLD_TRAINING = "it was trained on data that would be made otherwise today"

@@ -126,12 +126,12 @@ def test_merging_only_adds(tmp_path):
     lines, folder = EntryStore(tmp_path / "from.jsonl"), tmp_path / "cells"
     for record in (cell(7), cell(8), training()):
         lines.add(record)
-    assert merge_records([lines.path], folder) == (3, 3, ())
-    assert merge_records([lines.path], folder) == (3, 0, ())
+    assert merge_records([lines.path], folder) == (3, 3, 0, ())
+    assert merge_records([lines.path], folder) == (3, 0, 0, ())
     assert EntryStore(folder).read_records() == lines.read_records()
     with lines.path.open("a") as file:
         file.write('{"format": 1, "ki')
-    assert merge_records([lines.path], folder) == (3, 0, (str(lines.path),))
+    assert merge_records([lines.path], folder) == (3, 0, 0, (str(lines.path),))
     with pytest.raises(UserError, match="no such file"):
         merge_records([tmp_path / "none.jsonl"], folder)
     (tmp_path / "empty.jsonl").touch()
