@@ -76,6 +76,13 @@ class Curriculum(Protocol):
         ...
 
 
+def check_heads(sizes: Mapping[str, float]) -> None:
+    """Refuse a width that the heads cannot share, where there are both."""
+    width, heads = (int(sizes.get(name, 0)) for name in ("width", "heads"))
+    if heads and width % heads:
+        raise UserError(f"a width of {width} is not a multiple of {heads} heads; set both")
+
+
 def shuffle_batches(size: int, batch: int, random: np.random.Generator) -> list[Rows]:
     """An epoch whose batches are drawn from all examples alike."""
     rows = random.permutation(size)[: size - size % batch]
@@ -135,6 +142,10 @@ class TrainStage:
     @property
     def option(self) -> str:
         return self.word or self.name
+
+    def list_settings(self) -> list[str]:
+        """What `configure` takes, of those stages that have one."""
+        return []
 
     def collects_like(self, other: TrainStage) -> bool:
         """Whether `collect` gives what the other's gave of the same questions, and need not be called again."""

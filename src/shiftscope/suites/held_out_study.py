@@ -6,7 +6,7 @@ The runner, the stored records and the page know no suite and no model by name: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from ..records import content_id
 from ..registry import STUDIES
 from ..result import Score
 from ..shift.held_out import find_draw_rule
-from ..trainable import ANSWERS, IMAGES, Trainable
+from ..trainable import Trainable, TrainStage
 from .study import Finding
 
 Settings = Sequence[tuple[str, str]]  # name and value
@@ -92,23 +92,29 @@ class HeldOutStudy:
         known = self._find_settings(model)
         return tuple((dict(self.find_model(model).settings) | {n: v for n, v in given if n in known}).items())
 
-    def check_settings(self, given: Settings) -> None:
-        """Refuse a setting that none of the models knows: it would change nothing."""
+    def check_settings(self, given: Settings, models: Iterable[str]) -> None:
+        """Refuse a setting that no model of the study knows, which would change nothing, and one that these refuse."""
         if not given:
             return
         known = {name for model in filter(self._is_trained, self.models) for name in self._find_settings(model)}
         for name, _ in given:
             if name not in known:
                 raise unknown("setting", name, sorted(known))
+        for model in filter(self._is_trained, models):
+            self._list_stages(model, given)
 
     def _find_settings(self, model: str) -> set[str]:
         """What a model that is trained here can be given."""
         chosen = self.find_model(model)
         trainable = _get_trainable(chosen)
-        stage = trainable.stages[-1]
-        known = {*chosen.takes, *trainable.settings, *getattr(stage, "sizes", ())}
-        known |= {"batch", "lr"} if ANSWERS in stage.supervision else set()
-        return known | ({"backbone"} if IMAGES in stage.supervision else set())
+        return {*chosen.takes, *trainable.settings, *trainable.stages[-1].list_settings()}
+
+    def _list_stages(self, model: str, given: Settings) -> tuple[TrainStage, ...]:
+        settings, trainable = self.list_settings(model, given), _get_trainable(self.find_model(model))
+        try:
+            return (trainable.configure(dict(settings)) if settings else trainable).stages
+        except UserError as error:
+            raise UserError(f"{model}: {error}") from None
 
     def _is_trained(self, model: str) -> bool:
         chosen = self.find_model(model)
@@ -121,27 +127,37 @@ class HeldOutStudy:
         """
         if not self._is_trained(training.model):
             return ""
-        chosen = self.find_model(training.model)
-        settings = self.list_settings(training.model, given)
-        trainable = _get_trainable(chosen)
-        *before, stage = (trainable.configure(dict(settings)) if settings else trainable).stages
+        *before, stage = self._list_stages(training.model, given)
         recipe = {name: value for name, value in stage.recipe.to_json().items() if name != "epochs"}
         others = [getattr(stage, "start", ""), find_draw_rule(training.split)]  # how it begins, and what it lacks
         others += [[one.name, one.identify()] for one in before]
-        plan = [chosen.model, sorted(settings), dict(getattr(stage, "sizes", {})), recipe]
+        settings = sorted(self.list_settings(training.model, given))
+        plan = [self.find_model(training.model).model, settings, dict(getattr(stage, "sizes", {})), recipe]
         return content_id([*plan, *filter(None, others)])
 
     def is_planned(self, training: HeldOutTraining, plan: str, given: Settings = ()) -> bool:
         """Whether an entry of that plan is of this study, and trained as it is planned today."""
-        known = training.model in (*self.baselines, *self.models)
-        return known and plan == self.identify_training(training, given)
+        if training.model not in (*self.baselines, *self.models):
+            return False
+        try:
+            return plan == self.identify_training(training, given)
+        except UserError:  # no training of this model is planned with such settings
+            return False
 
     def list_test_sets(self, training: HeldOutTraining) -> tuple[str, ...]:
         """The test sets that a training is asked; the test split has no name."""
         return ("",)
 
+    def find_own_test_set(self, training: HeldOutTraining) -> str:
+        """The one whose questions are like those it learned from: of its kind of data, else the test split."""
+        return next((one.name for one in self.test_sets if one.data == training.kind and not one.test), "")
+
     def find_scale(self, name: str) -> Any:
         raise NotImplementedError
+
+    def list_sizes(self, scale: Any) -> Settings:
+        """Sizes of networks at a scale, if it has its own; settings that are given besides count more."""
+        return tuple(getattr(scale, "settings", ()))
 
     def build_spec(self, scale: Any, kind: str) -> Any:
         """The suite's spec of the data that a training of that kind learns from."""

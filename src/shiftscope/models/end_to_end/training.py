@@ -25,6 +25,7 @@ from ...trainable import (
     Trainable,
     TrainRecipe,
     TrainStage,
+    check_heads,
     count_right_answers,
     order_by_image,
 )
@@ -102,6 +103,7 @@ class AnswerStage(TrainStage):
                 made.recipe = replace(made.recipe, **changed)
             else:
                 made.sizes[name] = _read_number(name, value, self.sizes[name])
+        check_heads(made.sizes)
         return made
 
     def identify(self) -> dict[str, Any]:

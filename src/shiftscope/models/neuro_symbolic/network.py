@@ -16,6 +16,7 @@ from torch import nn
 
 from ...lang.program import Program, ProgramError
 from ...schema import Schema
+from ...trainable import check_heads
 from .composing import ComposingConfig, ComposingParser
 from .lexicon import split_words
 from .logical_forms import express_program, read_tokens
@@ -93,6 +94,7 @@ def _list_sizes(config: SequenceConfig) -> dict[str, Any]:
             "num_heads": config.heads,
             "dropout_rate": config.dropout,
         }
+    check_heads({"width": config.width, "heads": config.heads})
     if config.parser == "bart":
         both = {"layers": config.layers, "attention_heads": config.heads, "ffn_dim": config.inside}
         return {

@@ -23,7 +23,7 @@ from ...registry import GENERALIZATION_TESTS
 from ...rng import derive
 from ...scene import Scene
 from ...shift import held_out
-from ...shift.held_out import HeldOutIds
+from ...shift.held_out import HeldOutIds, TooFewQuestions
 from ...shift.held_out.predicates import parse_expression
 from ...store.dataset import data_id
 from ...store.question_part import QuestionPart
@@ -84,7 +84,7 @@ class StudyTrainer:
         return find_trainable(chosen.model).configure(dict(self.study.list_settings(model, self.settings))).stages
 
     def train(self, training: HeldOutTraining) -> FinishedTraining:
-        """A UserError where too few questions have what the training is about."""
+        """TooFewQuestions where too few have what the training is about."""
         chosen = self.study.find_model(training.model)
         if chosen.shipped:
             return FinishedTraining(None, 0)
@@ -195,7 +195,7 @@ class StudyTrainer:
             return []
         found = [pair.asked[0] for pair in self._list_pool(source) if training.split in pair.rows]
         if len(found) < training.shots:
-            raise UserError(f"{len(found)} training questions have a variant of {training.split}")
+            raise TooFewQuestions(f"{len(found)} training questions have a variant of {training.split}")
         order = derive("k_shot", training.split, training.seed).permutation(len(found)).tolist()
         return [found[k] for k in order[: training.shots]]
 
@@ -247,7 +247,7 @@ class StudyTrainer:
         if IMAGES not in stage.supervision:
             return source.splits[split]
         config = stage.fit_vocabulary(source.training_data.schema, source.show(TRAIN))
-        key = source.kind, split, content_id(dict(config.features))
+        key = source.kind, split, content_id([type(stage).see.__qualname__, dict(config.features)])
         if key not in self._seen:
             self._seen = {k: v for k, v in self._seen.items() if k[0] == source.kind or k[1] == TEST}
             self._seen[key] = stage.see(source.show(split), config, self.device)

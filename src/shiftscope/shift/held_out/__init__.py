@@ -46,6 +46,10 @@ MAX_NAME_LENGTH = 100  # characters of a name, which files are called by
 NAME_HASH_LENGTH = 8
 
 
+class TooFewQuestions(UserError):
+    """What the data has too few questions for: other data may have enough."""
+
+
 @dataclass(frozen=True, slots=True)
 class CovrSplit:
     """One split of the paper."""
@@ -201,16 +205,16 @@ def build_parts(
     if shots < 0:
         raise UserError(f"{shots} shots cannot be drawn; give 0 or more")
     if not train.held:
-        raise UserError(f"no training question has {hold_out}, so that nothing would be held out")
+        raise TooFewQuestions(f"no training question has {hold_out}, so that nothing would be held out")
     if not test.held:
-        raise UserError(f"no test question has {hold_out}, so that nothing would be tested")
+        raise TooFewQuestions(f"no test question has {hold_out}, so that nothing would be tested")
     if len(train.held) <= shots:
-        raise UserError(
+        raise TooFewQuestions(
             f"{len(train.held):,} training questions have {hold_out}: with {shots:,} shots none is held "
             "out; give fewer with --shots"
         )
     if not train.rest and not shots:
-        raise UserError(f"every training question has {hold_out}, so that none would be left to train on")
+        raise TooFewQuestions(f"every training question has {hold_out}, so that none would be left to train on")
     shown = _draw_ids(train.held, shots, "m_shot", seed)
     comp = tuple(sorted((*train.rest, *shown)))
     kind = f"few-shot, of M={shots:,} with the property" if shots else "zero-shot"
