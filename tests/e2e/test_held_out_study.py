@@ -11,19 +11,34 @@ from shiftscope.metrics.held_out_matrix import (
     EXACT,
     GT_EXEC,
     HELD_OUT,
+    OTHER_IMAGES,
     PLAIN,
     HeldOutEntry,
     HeldOutTest,
     HeldOutTraining,
     name_bits,
 )
+from shiftscope.models.several_images import caption_training
 from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
+from shiftscope.run.held_out_study import held_out_study
 from shiftscope.run.held_out_study.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
 from shiftscope.run.held_out_study.test_sets import derive_questions
 from shiftscope.store.dataset import Dataset
 from shiftscope.suites.covr import study as covr
 from shiftscope.suites.gendiff.study import CONTRAST
 from shiftscope.suites.held_out_study import load_held_out_study
+
+
+def watch(monkeypatch, name, see):
+    """Let `see` have what one of the study's functions is given."""
+    ask = getattr(held_out_study, name)
+
+    def watched(*given, **options):
+        see(*given, **options)
+        return ask(*given, **options)
+
+    monkeypatch.setattr(held_out_study, name, watched)
+
 
 TINY = (("width", "16"), ("heads", "2"), ("inside", "32"), ("layers", "1"), ("set_layers", "1"))
 PIXELS = (("backbone", "scratch"), ("patch", "16"))
@@ -43,8 +58,14 @@ def test_a_study_is_made_resumed_and_shown(tmp_path, monkeypatch):
         settings=TINY + PIXELS,
         device="cpu",
     )
+    asked = []
+    watch(monkeypatch, "ask_network", lambda *given: asked.append((given[1].folder.name, given[3].images)))
     records = list(study_held_out(spec, tell=told.append))
     assert isinstance(records[0], HeldOutTest) and 0 < records[0].count <= 45
+    plain, paraphrased, others = (images for name, images in asked if name == "visualbert-iid")
+    assert (plain == paraphrased).all() and len([name for name, _ in asked if name == "visualbert_text-iid"]) == 2
+    assert ((plain < 0) == (others < 0)).all(), "as many images"
+    assert (plain != others).any(1).mean() > 0.8, "but of other questions"
     entries = {r.training: r for r in records[1:]}
     assert all(isinstance(r, HeldOutEntry) for r in entries.values())
     assert any("has_quant-250_shot is left out" in text for text in told)  # there are fewer than 250
@@ -67,6 +88,9 @@ def test_a_study_is_made_resumed_and_shown(tmp_path, monkeypatch):
     )
     assert entries[held].seconds[BEFORE] > 0
     assert not list(study_held_out(spec)), "all is there"
+    with monkeypatch.context() as then, pytest.raises(UserError, match="visualbert-captions holds another trained"):
+        then.setattr(caption_training, "RULE", caption_training.RULE + 1)
+        list(study_held_out(replace(spec, cells=tmp_path / "anew.jsonl")))
     blind = replace(spec, models=("visualbert_text",), splits=("iid",), out=tmp_path / "other")
     again = list(study_held_out(replace(blind, settings=(*spec.settings, ("dropout", "0")))))
     assert len(again) == 1, "planned otherwise, it is trained again"
@@ -94,8 +118,11 @@ def test_a_study_of_generalization_tests_is_made_resumed_and_shown(tmp_path, mon
         settings=PIXELS,
         device="cpu",
     )
-    told = []
+    told, weights = [], {}
+    watch(monkeypatch, "ask_model", lambda *given, by="", folder, **how: weights.setdefault(folder.parts[-2], by))
     records = list(study_held_out(spec, tell=told.append))
+    parsers = [by for label, by in weights.items() if label.startswith(("t5", "composing"))]
+    assert len(parsers) == len(set(parsers)) > 4 and all(parsers), "answers are kept for the weights that gave them"
     tests = {r.test_set: r for r in records if isinstance(r, HeldOutTest)}
     assert {"", "segment_combine", "contrast", "other", "objects"} == set(tests)
     entries = {(r.training, r.test_set): r for r in records if isinstance(r, HeldOutEntry)}
@@ -141,6 +168,8 @@ def test_a_model_of_one_image_learns_from_and_is_asked_about_the_other_benchmark
     assert {(e.training.model, e.training.kind, e.test_set) for e in entries} == {
         (model, "other", test_set) for model in ("lxmert", "nsvqa") for test_set in ("other", "objects")
     }
+    exchanged = {(e.training.model, e.test_set) for e in entries if OTHER_IMAGES in e.right}
+    assert exchanged == {("lxmert", "other")}, "on the questions like those it learned from"
     (learned,) = {e.learned for e in entries if e.training.model == "lxmert"}
     study = load_held_out_study("gendiff")
     other = study.build_spec(study.find_scale("small"), "other")

@@ -1,7 +1,7 @@
 """The page of a study of held-out splits, as Markdown, from stored records alone: the paper's tables, and findings."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -15,7 +15,8 @@ DIGITS = 1
 MOST_LABELS = 8  # trainings that are named beside their command
 LEAST_SIGHT = 0.05  # a training to which its images add less did not come to see
 
-Sight = dict[str, tuple[Score | None, Score | None, Score]]
+# By training: its accuracy, that about another question's images, and the points between.
+Sight = dict[HeldOutTraining, tuple[Score | None, Score | None, Score]]
 
 
 def find_matrix(
@@ -29,7 +30,7 @@ def find_matrix(
     mine = set(_list_planned(study)) if study.data_suite else set()
     records = [one for one in records if one.suite == study.suite or _is_shared(one, study, mine)]
     for name in (scale,) if scale else reversed(study.scales):
-        given = (*getattr(study.find_scale(name), "settings", ()), *settings)
+        given = (*study.list_sizes(study.find_scale(name)), *settings)
         planned = [
             one
             for one in records
@@ -49,15 +50,18 @@ def _is_shared(record: HeldOutRecord, study: HeldOutStudy, planned: AbstractSet[
     return not isinstance(record, HeldOutEntry) or replace(record.training, seed=0) in planned
 
 
-def list_held_out_tables(study: HeldOutStudy, matrix: HeldOutMatrix | None) -> list[Table]:
-    """The paper's tables, findings, what differs, trainings, and what is not measured with its command."""
+def list_held_out_tables(study: HeldOutStudy, matrix: HeldOutMatrix | None, sight: Sight | None = None) -> list[Table]:
+    """The paper's tables, findings, what differs, trainings, and what is not measured with its command.
+
+    `sight` is what the images add, where it was measured already.
+    """
     found = [_build_table(one) for one in study.list_tables(matrix)]
     rows = [(f.says, f.verdict, f.figures or DASH, f.rule) for f in study.check_findings(matrix)]
     found.append(Table("Findings of the paper", ("finding", "verdict", "measured", "rule"), rows))
     found.append(Table("What differs from the paper", ("of", "there", "here"), study.differences))
     if matrix is not None and matrix.list_entries():
         found.append(_list_trainings(matrix))
-        found += _list_sight(matrix)
+        found += _list_sight(matrix, measure_sight(matrix) if sight is None else sight)
     found.append(_list_missing(study, matrix))
     return found
 
@@ -70,6 +74,7 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
     known = f" --known docs/results/{study.data_suite}" if study.data_suite else ""
     made_by = f"shiftscope study {suite} --tables --cells {folder}{known} --page {folder}.md"
     done = len(matrix.list_entries()) if matrix else 0
+    sight = measure_sight(matrix) if matrix else {}
     planned = _list_planned(study)
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
@@ -79,23 +84,23 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
         else f"**Scale {name}: a trial run of the pipeline. With so few questions, neither figures nor verdicts say "
         "anything about the models.**",
         study.describe_scale(study.find_scale(name)),
-        _describe_counts(matrix),
+        _describe_counts(matrix, sight),
         f"{done} trainings are measured; {len(planned)} are planned with one seed. A dash is a figure that is not "
         "measured, and the last table has the commands. Figures in brackets are *reported* by the paper, on "
         "photographs; all others are *measured* here. Intervals are 95%, over images (docs/decisions/022; those of "
         "generalization scores are Fieller's), and over seeds where several are measured: a figure of one "
         "seed does not tell how much another training would differ.",
-        *(table.to_markdown() for table in list_held_out_tables(study, matrix)),
+        *(table.to_markdown() for table in list_held_out_tables(study, matrix, sight)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _describe_counts(matrix: HeldOutMatrix | None) -> str:
+def _describe_counts(matrix: HeldOutMatrix | None, sight: Sight) -> str:
     if matrix is None:
         return "Nothing is measured yet."
     counts = ", ".join(f"{split} {n:,}" for split, n in matrix.test.questions.items())
     other = f" {matrix.left_out} entries of other data are left out." if matrix.left_out else ""
-    if blind := len(_list_blind(_measure_sight(matrix))):
+    if blind := len(_list_blind(sight)):
         other += f" Trainings that did not come to see: {blind} (What the images add)."
     hidden = matrix.planned_otherwise
     other += f" {hidden} entries of trainings that are planned otherwise today are left out." if hidden else ""
@@ -137,40 +142,55 @@ def _list_trainings(matrix: HeldOutMatrix) -> Table:
     if begun:
         told = ", ".join(f"{model} {seconds:,.0f} s" for model, seconds in sorted(begun.items()))
         note += f" What all trainings of a model begin from is trained once and not counted here: {told}."
-    recipes = {(t.model, entry.recipe) for t, entry in matrix.list_entries().items()}
-    if mixed := sorted(model for model, n in Counter(model for model, _ in recipes).items() if n > 1):
+    everywhere = [pair for one in (matrix, *matrix.derived.values()) for pair in one.entries.items()]
+    recipes = {(training.model, entry.recipe) for training, entry in everywhere}
+    if mixed := _list_repeated(model for model, _ in recipes):
         note += f" Not all of one recipe, or not of the same scene parser: those of {', '.join(mixed)}."
+    ends = {(training.label, entry.epoch, entry.val) for training, entry in everywhere}
+    if mixed := _list_repeated(label for label, *_ in ends):
+        note += f" Trained more than once, so that its figures are not all of the same weights: {', '.join(mixed)}."
     return Table("Trainings", heads, rows, note)
 
 
-def _measure_sight(matrix: HeldOutMatrix) -> Sight:
-    """By training: accuracy, that about another question's images, and the points between; of those asked so."""
+def _list_repeated(names: Iterable[str]) -> list[str]:
+    return sorted(name for name, n in Counter(names).items() if n > 1)
+
+
+def measure_sight(matrix: HeldOutMatrix) -> Sight:
+    """What the images add to each training that was asked about other ones, on the test set that is its own."""
     found = {}
-    for training in sorted(matrix.entries):
-        alone = HeldOutMatrix(matrix.test, [matrix.entries[training]])
-        pair = alone.compare(training, training, than=OTHER_IMAGES)
-        if pair is not None and pair.drop is not None:
-            added = Score("sight", pair.drop, matrix.test.count, pair.low, pair.high)
-            other = alone.measure_accuracy(training, wording=OTHER_IMAGES)
-            found[training.label] = (alone.measure_accuracy(training), other, added)
-    return found
+    for one in (matrix, *matrix.derived.values()):
+        for training, entry in one.entries.items():
+            alone = HeldOutMatrix(one.test, [entry])
+            pair = alone.compare(training, training, than=OTHER_IMAGES)
+            if pair is not None and pair.drop is not None:
+                added = Score("sight", pair.drop, one.test.count, pair.low, pair.high)
+                other = alone.measure_accuracy(training, wording=OTHER_IMAGES)
+                found[training] = (alone.measure_accuracy(training), other, added)
+    return {training: found[training] for training in sorted(found)}
 
 
-def _list_blind(sight: Sight) -> list[str]:
-    """The trainings that did not come to see."""
-    return [k for k, (*_, added) in sight.items() if added.value is not None and added.value < LEAST_SIGHT]
+def _list_blind(sight: Sight) -> list[HeldOutTraining]:
+    """The trainings that surely did not come to see."""
+    return [k for k, (*_, added) in sight.items() if added.high is not None and added.high < LEAST_SIGHT]
 
 
-def _list_sight(matrix: HeldOutMatrix) -> Iterator[Table]:
-    if not (sight := _measure_sight(matrix)):
+def _list_sight(matrix: HeldOutMatrix, sight: Sight) -> Iterator[Table]:
+    if not sight:
         return
-    rows = [(label, *map(format_figure, scores)) for label, scores in sight.items()]
+    rows = [(training.label, *map(format_figure, scores)) for training, scores in sight.items()]
     note = (
-        "All test questions; about other images: the same questions, each shown the images of another one that has as "
-        "many. Paired by question. Who reads the question alone loses nothing."
+        "All test questions like those it learned from; about other images: the same questions, each shown the images "
+        "of another one that has as many. Paired by question. Who reads the question alone loses nothing."
     )
     if blind := _list_blind(sight):
-        note += f" Less than {100 * LEAST_SIGHT:.0f} points, so that it did not come to see: {', '.join(blind)}."
+        note += (
+            f" Surely less than {100 * LEAST_SIGHT:.0f} points, so that it did not come to see: "
+            f"{', '.join(training.label for training in blind)}."
+        )
+    models = {training.model for training in sight}
+    if left := [one for one in sorted(matrix.list_entries()) if one.model in models and one not in sight]:
+        note += f" Not asked about other images: {_list_labels(left)}."
     heads = ("training", "accuracy", "about other images", "what the images add, points")
     yield Table("What the images add", heads, rows, note)
 

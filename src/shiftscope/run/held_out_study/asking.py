@@ -109,7 +109,8 @@ class KeptResponses:
     def predict(self, model: Model, name: str, prompts: Sequence[Prompt]) -> list[Response]:
         """The responses to all prompts; TrainingPaused where the time is over before."""
         size = int(getattr(model, "batch", BATCH))
-        asked = content_id([self.by, *([p.question.id, p.question.text, bool(p.scene_text)] for p in prompts)])
+        listed = [[p.question.id, p.question.text, list(p.question.scenes), bool(p.scene_text)] for p in prompts]
+        asked = content_id([self.by, *listed])
         found = self._read(asked)
         while len(found) < len(prompts):
             if found and self.deadline is not None and time.monotonic() > self.deadline:

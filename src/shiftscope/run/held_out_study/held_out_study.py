@@ -30,6 +30,7 @@ from ...metrics.held_out_matrix import (
 from ...model import ModelOptions, ModelSetting, build_model, get_traits
 from ...question import Question
 from ...records import content_id
+from ...shift.held_out import TooFewQuestions
 from ...store.dataset import data_id
 from ...suites.held_out_study import HeldOutStudy, load_held_out_study
 from ...train.accelerator import make_accelerator, name_device
@@ -80,8 +81,11 @@ class HeldOutStudySpec:
             raise UserError(f"{self.minutes:g} minutes are too few; give more, or omit --minutes")
         if self.shots and not self.study.shots:
             raise UserError(f"study {self.suite} has no K-shot trainings; omit --shots")
-        self.list_trainings()  # refuses what the study has not
-        self.study.check_settings(self.settings)
+        trainings = self.list_trainings()  # refuses what the study has not
+        if not trainings:
+            raise UserError(f"study {self.suite} trains none of {', '.join(self.models)} on {', '.join(self.splits)}")
+        settings = (*self.study.list_sizes(self.study.find_scale(self.scale)), *self.settings)
+        self.study.check_settings(settings, {one.model for one in trainings})
 
     @property
     def study(self) -> HeldOutStudy:
@@ -117,7 +121,7 @@ class _HeldOutRun:
         self.data = content_id(self.study.build_spec(self.scale, "").spec())
         self._loaded: dict[str, StudyData] = {}
         self._derived: dict[str, DerivedTestSet | None] = {}
-        self.settings = (*getattr(self.scale, "settings", ()), *spec.settings)
+        self.settings = (*self.study.list_sizes(self.scale), *spec.settings)
         self.trainer = StudyTrainer(
             study=self.study,
             folder=spec.out / MODELS,
@@ -251,13 +255,14 @@ class _HeldOutRun:
         """An entry for each test set, stored as soon as it is answered."""
         try:
             finished = self.trainer.train(training)
-        except UserError as error:  # too few questions have the property, or none
+        except TooFewQuestions as error:
             self.tell(f"{training.label} is left out: {error}")
             return
         ask = self._open(training, finished)
         for name in names:
             folder = self.spec.out / ANSWERS_FOLDER / training.label / (name or TEST)
-            right = self._answer(ask, name, folder, sees=self._sees(training, finished))
+            exchanges = name == self.study.find_own_test_set(training) and self._sees(training, finished)
+            right = self._answer(ask, name, folder, exchanges=exchanges)
             yield self._add(
                 HeldOutEntry(
                     self.spec.suite,
@@ -314,17 +319,24 @@ class _HeldOutRun:
             return False
         return self.trainer.find_stage(training.model).supervision >= {ANSWERS, IMAGES}
 
-    def _answer(self, ask: Callable[..., ModelAnswers], test_set: str, folder: Path, *, sees: bool) -> dict[str, Any]:
-        """By wording or side, and by what is measured of programs: [row] bits."""
+    def _answer(
+        self, ask: Callable[..., ModelAnswers], test_set: str, folder: Path, *, exchanges: bool
+    ) -> dict[str, Any]:
+        """By wording or side, and by what is measured of programs: [row] bits; also about exchanged images."""
+        found: dict[str, Any] = {}
         if test_set:
             derived = self.find_test_set(test_set)
             assert derived is not None
-            return derived.score(ask(derived.questions, derived.source, folder))
-        found: dict[str, Any] = {}
-        plain = self.main.list_questions(TEST)
-        asked = {PLAIN: plain, PARAPHRASED: self.paraphrased} | ({OTHER_IMAGES: exchange_images(plain)} if sees else {})
+            source, plain = derived.source, derived.questions
+            found |= derived.score(ask(plain, source, folder))
+            asked: dict[str, Sequence[Question]] = {}
+        else:
+            source, plain = self.main, tuple(self.main.list_questions(TEST))
+            asked = {PLAIN: plain, PARAPHRASED: self.paraphrased}
+        if exchanges:
+            asked[OTHER_IMAGES] = exchange_images(plain)
         for wording, questions in asked.items():
-            answers = ask(questions, self.main, folder / wording)
+            answers = ask(questions, source, folder / wording)
             truth = [q.answer for q in questions]
             found |= {name_bits(wording, how): mark_right(said, truth) for how, said in answers.said.items()}
             found |= {name_bits(wording, name): bits for name, bits in answers.flags.items()}

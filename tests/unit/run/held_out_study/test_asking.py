@@ -58,6 +58,10 @@ def test_answers_to_other_questions_are_not_taken(tmp_path):
     kept = KeptResponses(tmp_path / "kept.json")
     kept.predict(Echo(), "echo", make_prompts("a", "b"))
     assert [r.answer for r in kept.predict(Echo(), "echo", make_prompts("a", "c"))] == ["a", "c"]
+    model = Echo()
+    elsewhere = [replace(p, question=replace(p.question, scenes=("b",))) for p in make_prompts("a", "c")]
+    kept.predict(model, "echo", elsewhere)
+    assert model.asked == 2  # the same words about other images
 
 
 class Source:

@@ -9,8 +9,10 @@ from shiftscope.errors import UserError
 from shiftscope.metrics.held_out_matrix import (
     GT_EXEC,
     HELD_OUT,
+    IID,
     K_SHOT,
     ORIGINAL,
+    OTHER,
     OTHER_IMAGES,
     PLAIN,
     SAME,
@@ -23,13 +25,13 @@ from shiftscope.metrics.held_out_matrix import (
     pack_array,
     pack_bits,
 )
-from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
+from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, measure_sight, render_held_out_markdown
 from shiftscope.run.generalization import contrast, segment_combine
 from shiftscope.run.held_out_study.held_out_study import HeldOutStudySpec
 from shiftscope.shift.held_out import DRAW_RULES
 from shiftscope.suites.gendiff.findings import ALTERED, KEPT, check_findings
 from shiftscope.suites.gendiff.reported import CONTRAST_ROWS, REPORTED, SHOT_ROWS
-from shiftscope.suites.gendiff.study import CONTRAST, MODELS, SEGMENTS, SMALL, STUDY, name_row
+from shiftscope.suites.gendiff.study import CONTRAST, MODELS, OTHER_SPLIT, SEGMENTS, SMALL, STUDY, name_row
 from shiftscope.suites.gendiff.tables import SEGMENT_KINDS, list_tables, measure_drop, measure_shots
 from shiftscope.suites.held_out_study import load_held_out_study
 from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED
@@ -232,10 +234,32 @@ def test_a_model_that_learned_nothing_is_not_called_robust(at_home, verdict):
 
 def test_a_setting_that_no_model_knows_is_refused(tmp_path):
     """It would change nothing, and nobody would be told."""
-    known = (("width", "64"), ("backbone", "scratch"))
-    HeldOutStudySpec("gendiff", tmp_path, tmp_path / "cells.jsonl", settings=known)
+    known = (("width", "96"), ("start", "bert"))
+    plan_study(tmp_path, settings=known)
     with pytest.raises(UserError, match="no setting 'widht'; did you mean 'width'"):
-        HeldOutStudySpec("gendiff", tmp_path, tmp_path / "cells.jsonl", settings=(*known, ("widht", "64")))
+        plan_study(tmp_path, settings=(*known, ("widht", "64")))
+
+
+def plan_study(folder, **options):
+    return HeldOutStudySpec("gendiff", folder, folder / "cells.jsonl", **options)
+
+
+def test_settings_that_a_model_refuses_are_refused_before_anything_is_made(tmp_path):
+    """Not in the middle of a study, nor where that model is not trained."""
+    wide = (("width", "64"),)
+    with pytest.raises(UserError, match="lxmert: a width of 64 is not a multiple of 6 heads; set both"):
+        plan_study(tmp_path, scale="paper", settings=wide)
+    plan_study(tmp_path, scale="paper", settings=(*wide, ("heads", "4")))
+    plan_study(tmp_path, scale="small", settings=wide)  # whose networks have two heads
+    plan_study(tmp_path, scale="paper", settings=wide, models=("visualbert", "t5"))
+    lxmert = HeldOutTraining("lxmert", OTHER)
+    assert STUDY.is_planned(lxmert, STUDY.identify_training(lxmert))
+    assert not STUDY.is_planned(lxmert, STUDY.identify_training(lxmert), wide)
+
+
+def test_a_study_without_any_training_is_refused(tmp_path):
+    with pytest.raises(UserError, match="study gendiff trains none of lxmert, nsvqa on iid"):
+        plan_study(tmp_path, models=("lxmert", "nsvqa"), splits=("iid",))
 
 
 def test_entries_of_the_study_with_the_same_data_count_too():
@@ -262,6 +286,22 @@ def test_trainings_of_several_recipes_are_named():
         assert table.note.endswith("scene parser: those of t5.") == mixed
 
 
+def test_a_training_whose_figures_are_of_several_weights_is_named():
+    """Its entries on different test sets may have come from different machines."""
+    first, derived = make_entry(T5, **{PLAIN: 50}), make_entry(T5, SEGMENTS, **{VARIANT: 40})
+    for change, words in (
+        ({}, "property held out."),
+        ({"recipe": "b"}, "same scene parser: those of t5."),
+        ({"val": 0.5}, "are not all of the same weights: t5-iid."),
+    ):
+        (table,) = (
+            one
+            for one in list_held_out_tables(STUDY, make_matrix(first, replace(derived, **change)))
+            if one.title == "Trainings"
+        )
+        assert table.note.endswith(words)
+
+
 def test_a_training_that_did_not_come_to_see_is_named():
     blind = replace(VISUALBERT, kind=HELD_OUT, split="tpl_verify_attr")
     seeing = make_entry(VISUALBERT, **{PLAIN: 40, OTHER_IMAGES: 25})
@@ -271,9 +311,36 @@ def test_a_training_that_did_not_come_to_see_is_named():
     assert [row[0] for row in table.rows] == [blind.label, VISUALBERT.label]
     assert [cell.split(" ")[0] for cell in table.rows[1][1:]] == ["66.7", "41.7", "25.0"]
     assert table.note.endswith(f"did not come to see: {blind.label}.")
+    unasked = make_matrix(seeing, make_entry(blind, **{PLAIN: 26}))
+    (table,) = (one for one in list_held_out_tables(STUDY, unasked) if one.title == "What the images add")
+    assert table.note.endswith(f"loses nothing. Not asked about other images: {blind.label}.")
     planned = [replace(e, plan=STUDY.identify_training(e.training, SMALL)) for e in (seeing, failed)]
     page = render_held_out_markdown("gendiff", [make_test(), *planned])
     assert "Trainings that did not come to see: 1 (What the images add)." in page
     assert "did not come to see" not in render_held_out_markdown("gendiff", [make_test(), planned[0]])
     without = list_held_out_tables(STUDY, make_matrix(make_entry(T5, **{PLAIN: 50})))
     assert all(one.title != "What the images add" for one in without)
+
+
+def test_a_training_of_the_other_benchmark_is_judged_by_its_own_questions():
+    """That it learned nothing of COVR's says nothing about whether it sees."""
+    other = replace(VISUALBERT, kind=OTHER)
+    assert STUDY.find_own_test_set(other) == OTHER_SPLIT
+    assert not any(STUDY.find_own_test_set(replace(VISUALBERT, kind=kind)) for kind in (IID, HELD_OUT, K_SHOT))
+    entries = make_entry(other, **{PLAIN: 10}), make_entry(other, OTHER_SPLIT, **{PLAIN: 50, OTHER_IMAGES: 30})
+    matrix = HeldOutMatrix.gather([make_test(), make_test(OTHER_SPLIT), *entries], "small")
+    ((training, (accuracy, without, added)),) = measure_sight(matrix).items()
+    assert training == other
+    assert [score.value for score in (accuracy, without, added)] == pytest.approx([5 / 6, 1 / 2, 1 / 3])
+
+
+def test_what_is_unsure_is_not_called_blind():
+    few = replace(make_test(), data="few", questions={"train": 5, "val": 5, "test": 40})
+    few = replace(few, template=pack_array(np.zeros(40, np.uint8)), image_counts=pack_array(np.ones(40, np.uint8)))
+    bits = {PLAIN: pack_bits(np.arange(40) < 21), OTHER_IMAGES: pack_bits(np.arange(40) % 2 == 0)}
+    entry = HeldOutEntry("gendiff", "small", "few", VISUALBERT, 5, bits)
+    matrix = HeldOutMatrix(few, [entry])
+    ((_, _, added),) = measure_sight(matrix).values()
+    assert added.value < 0.05 < added.high
+    (table,) = (one for one in list_held_out_tables(STUDY, matrix) if one.title == "What the images add")
+    assert "did not come to see" not in table.note
