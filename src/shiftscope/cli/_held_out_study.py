@@ -46,7 +46,9 @@ def command(
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
     tables: Annotated[bool, typer.Option("--tables", help="Train nothing: print tables of stored entries.")] = False,
     page: Annotated[Path | None, typer.Option(help="With --tables: write them to this file, as Markdown.")] = None,
-    merge: Annotated[list[Path] | None, typer.Option(help="Add records of these files, or put them in place of old ones.")] = None,
+    merge: Annotated[
+        list[Path] | None, typer.Option(help="Records of these files are added, or replace older ones.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
     """Train on all questions and on what named splits leave, test on the same ones; resumes where it stopped."""
