@@ -59,7 +59,7 @@ def print_merged(made: MergeCounts, into: Path, as_json: bool) -> None:
     if as_json:
         print_json({"cells": str(into), **made._asdict()})
         return
-    replaced = f"; {made.replaced:,} took the place of earlier ones of the same" if made.replaced else ""
+    replaced = f"; {made.replaced:,} took the place of others of the same" if made.replaced else ""
     print(f"{into}: {made.new:,} of {made.records:,} records were new{replaced}")
     for name in made.cut_short:
         print(f"{name}: its last line is cut short and was left out")

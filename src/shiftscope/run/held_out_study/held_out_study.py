@@ -85,7 +85,7 @@ class HeldOutStudySpec:
         if not trainings:
             raise UserError(f"study {self.suite} trains none of {', '.join(self.models)} on {', '.join(self.splits)}")
         settings = (*self.study.list_sizes(self.study.find_scale(self.scale)), *self.settings)
-        self.study.check_settings(settings, {one.model for one in trainings})
+        self.study.check_settings(settings, dict.fromkeys(one.model for one in trainings))
 
     @property
     def study(self) -> HeldOutStudy:
