@@ -137,7 +137,6 @@ class TrainStage:
         False  # whether a GPU may take steps as graphs: batches of few shapes, a loss that waits for nothing
     )
     compiled: tuple[str, ...] = ()  # methods, of its module or a part of it, that torch compiles for a GPU
-    compiled_by_shape: bool = False  # for each shape of batch by itself, where there are few
 
     @property
     def option(self) -> str:

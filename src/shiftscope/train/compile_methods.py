@@ -11,27 +11,20 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-SHAPES = 64  # that a method is compiled for at most; beyond, it runs as it is
-
-
-def compile_methods(module: nn.Module, names: Sequence[str], *, by_shape: bool = False) -> None:
+def compile_methods(module: nn.Module, names: Sequence[str]) -> None:
     """Have torch compile methods when they are first called: `draw`, or `body.encoder.forward` of a part.
 
-    `by_shape` compiles what has few shapes for each of them; else what is compiled second fits all that follow.
+    What is compiled second fits all shapes that follow.
     Where there is no C compiler, which torch needs for it, they stay as they are: slower, and the same.
     """
     import torch
 
     if not find_compiler():
         return
-    if by_shape:
-        from torch._dynamo import config
-
-        config.recompile_limit = max(config.recompile_limit, SHAPES)
     for name in names:
         owner, _, method = name.rpartition(".")
         part = module.get_submodule(owner)
-        setattr(part, method, torch.compile(getattr(part, method), dynamic=False if by_shape else None))
+        setattr(part, method, torch.compile(getattr(part, method)))
 
 
 def find_compiler() -> str | None:

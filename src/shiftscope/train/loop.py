@@ -52,7 +52,6 @@ class TrainTask:
     measured: int | None = None  # examples measured at once; else as many as a batch has
     captured: bool = False  # whether a GPU may take its steps as graphs, one for each shape of batch
     compiled: tuple[str, ...] = ()  # methods of the module that a GPU runs compiled
-    compiled_by_shape: bool = False  # for each shape of batch by itself
 
 
 def compute_shares(counts: Mapping[str, tuple[float, float]]) -> dict[str, float]:
@@ -175,7 +174,7 @@ class _TrainingLoop:
         self.average = WeightAverage(module)  # only now: preparing may move weights to another place in memory
         if device.type == "cuda":
             # But not those of the average, which is seldom asked.
-            compile_methods(module, task.compiled, by_shape=task.compiled_by_shape)
+            compile_methods(module, task.compiled)
         self.run_pass: Callable[[Any], tuple[torch.Tensor, Losses]] = self._run_pass
         if task.captured and device.type == "cuda" and not several:  # a graph would hold what processes send
             self.run_pass = CapturedSteps(self._run_pass, list(self.prepared.parameters()))

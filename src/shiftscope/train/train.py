@@ -418,7 +418,6 @@ class _Training:
             stage.batch_to_measure(self.device),
             stage.captured,
             stage.compiled,
-            stage.compiled_by_shape,
         )
 
         def write_log(rows: list[dict[str, Any]]) -> None:

@@ -353,6 +353,7 @@ def words(questions, k):
 @pytest.mark.parametrize("model", MODELS)
 def test_words_are_hidden_in_captions_that_are_true(model):
     from shiftscope.models.end_to_end.questions import FIRST_WORD, UNSEEN
+    from shiftscope.models.several_images.network import read_words
 
     stage, _ = find_stages(model, captions="5")
     data = collect(stage, [make_scene(k) for k in range(8)])
@@ -366,10 +367,10 @@ def test_words_are_hidden_in_captions_that_are_true(model):
         judged = scores.is_true != UNSEEN
         assert torch.equal(judged, ~missing.any(1)) and torch.equal(scores.is_true[judged], batch.targets[judged])
         assert judged[1::2].all() and 8 < judged[::2].sum() < 32  # a hidden word does not tell that a caption is true
-        read = (module.reader.pair_words(batch)[::2] >= FIRST_WORD).sum()
+        read = (read_words(batch)[::2] >= FIRST_WORD).sum()
         assert not missing[1::2].any() and 0.05 < missing[::2].sum() / read < 0.15
         assert (scores.missing[missing] >= FIRST_WORD).all()
-        assert torch.equal(scores.missing[missing], module.reader.pair_words(batch)[missing])
+        assert torch.equal(scores.missing[missing], read_words(batch)[missing])
     hidden = module.eval()(batch)
     words = batch.words.clone()
     row, column = hidden.missing.ge(0).nonzero()[0].tolist()

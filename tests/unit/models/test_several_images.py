@@ -248,41 +248,60 @@ def test_a_folder_trained_on_pixels_answers_about_several_pictures(tmp_path, ref
 @pytest.mark.parametrize("model", MODELS)
 def test_what_is_not_computed_is_read_by_nobody(model):
     """The last layer makes the first word alone, the same as if it made them all; VisualBERT's are transformers' own."""
-    from shiftscope.models.several_images.network import mask_absent
+    from shiftscope.models.several_images.layers import mask_absent
+    from shiftscope.models.several_images.network import pair_up, read_words
 
     stage = find_trainable(model).configure(SMALL | PATCH | {"layers": "2"}).stages[-1]
     data = collect_toy(12)
     module = stage.build(stage.fit_vocabulary(SCHEMA, data), {}).eval()
     batch = stage.make_examples(data, module.config, "cpu").batch(torch.arange(12))
-    words = module.pair_words(batch)
-    seen, there = module.see_pairs(batch)
-    read = mask_absent(words != 0)
-    found, first, _ = module.encode_pairs(words, read, seen, there)
-    again, states, regions = module.encode_pairs(words, read, seen, there, each=True)
-    assert states.shape == (*words.shape, 32) and first.shape == (len(words), 1, 32)
+    words, (seen, there) = read_words(batch), module.see_pairs(batch)
+    found, first, _ = module.encode_pairs(words, seen, there)
+    again, states, regions = module.encode_pairs(words, seen, there, each=True)
+    assert states.shape == (len(seen), words.shape[1], 32) and first.shape == (len(seen), 1, 32)
     assert torch.allclose(found, again, atol=1e-6) and torch.allclose(first[:, 0], states[:, 0], atol=1e-6)
     if model == "visualbert":
+        words = pair_up(words, len(seen))
         begun = module.body.embeddings(input_ids=words, visual_embeds=seen)
-        whole = module.body.encoder(begun, torch.cat([read, there], -1)).last_hidden_state
+        whole = module.body.encoder(begun, torch.cat([mask_absent(words != 0), there], -1)).last_hidden_state
         assert torch.allclose(whole, torch.cat([states, regions], 1), atol=1e-5)
+
+
+def test_layers_of_lxmert_are_as_transformers_runs_them():
+    from shiftscope.models.several_images.layers import mask_absent
+
+    stage, data = find_stage("vilbert"), collect_toy(12)
+    module = stage.build(stage.fit_vocabulary(SCHEMA, data), {}).eval()
+    states, other = torch.randn(5, 7, 32), torch.randn(5, 3, 32)
+    absent, missing = mask_absent(torch.rand(5, 7) < 0.7), mask_absent(torch.rand(5, 3) < 0.7)
+    half = module.words[0]
+    for made, whole in (
+        (module.run_layer(half.alone, states, states, absent), half.alone(states, absent)[0]),
+        (
+            module.attend(half.attend.att, half.attend.output, states, other, missing),
+            half.attend(states, other, missing)[0],
+        ),
+    ):
+        assert torch.allclose(made, whole, atol=1e-5)
 
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")  # what torch says of its own parts
-def test_a_compiled_layer_teaches_the_same():
-    """As a GPU runs it, for each width of batch by itself; here by the processor's compiler."""
+@pytest.mark.parametrize("model", MODELS)
+def test_compiled_layers_teach_the_same(model):
+    """As a GPU runs it, once for all widths of batch; here by the processor's compiler."""
     from shiftscope.train.compile_methods import compile_methods
 
-    stage, data = find_stage("visualbert"), collect_toy(12)
+    stage, data = find_stage(model), collect_toy(12)
     module = stage.build(stage.fit_vocabulary(SCHEMA, data), {}).train()
     examples = stage.make_examples(data, module.config, "cpu")
     slopes = []
     for compiled in (False, True):
         if compiled:
-            compile_methods(module, stage.compiled, by_shape=stage.compiled_by_shape)
-        for rows in (torch.arange(0, 12, 3), torch.arange(2, 12, 3)):
+            compile_methods(module, stage.compiled)
+        for rows in (torch.arange(3), torch.arange(12), torch.arange(2, 9)):
             module.zero_grad()
             stage.loss(module, examples.batch(rows))[0].backward()
             slopes.append([p.grad.clone() for p in module.parameters() if p.grad is not None])
-    for plain, made in zip(slopes[:2], slopes[2:], strict=True):
+    for plain, made in zip(slopes[:3], slopes[3:], strict=True):
         assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(plain, made, strict=True))

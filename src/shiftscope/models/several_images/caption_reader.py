@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..end_to_end.initial_weights import draw_weights
-from ..end_to_end.questions import FIRST_WORD, PAD, UNKNOWN, UNSEEN
-from .network import ImageSetAnswerer, ImageSetBatch, mask_absent
+from ..end_to_end.questions import FIRST_WORD, UNKNOWN, UNSEEN
+from .network import ImageSetAnswerer, ImageSetBatch, read_words
 
 HIDDEN = 0.2  # share of a caption's words that are to be told
 ASKED = 0.5  # share of the true captions in which words are hidden
@@ -58,11 +58,10 @@ class CaptionReader(nn.Module):
             part.apply(draw_weights)
 
     def forward(self, batch: CaptionBatch) -> CaptionScores:
-        words, true = self.reader.pair_words(batch), batch.taught
+        words, true = read_words(batch), batch.taught
         hidden = self.choose(words) & (words >= FIRST_WORD) & (true[:, None] == 1)
         some, (seen, there) = hidden.any(1), self.reader.see_pairs(batch)
-        read = mask_absent(words != PAD)
-        found = self.reader.encode_pairs(words.masked_fill(hidden, UNKNOWN), read, seen, there, each=True)
+        found = self.reader.encode_pairs(words.masked_fill(hidden, UNKNOWN), seen, there, each=True)
         assert found.regions is not None
         points = self.point(found.words) @ self.meet(found.regions).transpose(1, 2) / self.reader.size("width") ** 0.5
         return CaptionScores(

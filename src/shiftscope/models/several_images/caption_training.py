@@ -49,7 +49,6 @@ class CaptionStage(ImageSetStage):
         self.answerer, self.each = answerer, each
         self.sizes, self.backbone, self.captured = answerer.sizes, answerer.backbone, answerer.captured
         self.compiled = tuple(f"reader.{name}" for name in answerer.compiled)
-        self.compiled_by_shape = answerer.compiled_by_shape
 
     def identify(self) -> dict[str, Any]:
         return super().identify() | self._tell_captions()

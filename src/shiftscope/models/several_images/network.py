@@ -19,11 +19,11 @@ from ..end_to_end.questions import END, FIRST_WORD, PAD, AnswererConfig
 from ..nsvqa.scene_parser.config import SceneParserConfig
 from ..nsvqa.scene_parser.network import SceneParser
 from ..nsvqa.scene_parser.regions import describe_objects
+from .layers import LayerRunner, mask_absent
 
 LONGEST = 128  # tokens of a question that are read, the first one included
 CORNERS = 4  # numbers that say where a region is, from 0 to 1
 EXTRA = CORNERS + 1  # numbers behind what stands for a region: its corners, and whether it is there
-ABSENT = -10_000.0  # added to the attention to what is not there
 
 
 class EncodedPairs(NamedTuple):
@@ -54,7 +54,7 @@ class ImageSetBatch:
         return self.targets
 
 
-class ImageSetAnswerer(nn.Module):
+class ImageSetAnswerer(LayerRunner):
     """`forward(batch)` is [question, answer]; a model's own fills in `encode_pairs`, of the layers in its `body`."""
 
     def __init__(self, config: AnswererConfig) -> None:
@@ -94,34 +94,26 @@ class ImageSetAnswerer(nn.Module):
         """[token, width] what words begin as."""
         raise NotImplementedError
 
-    def encode_pairs(
-        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each: bool = False
-    ) -> EncodedPairs:
-        """Of [pair, token] words, [pair, region, width] what is seen, and masks to add to attention.
+    def encode_pairs(self, words: Tensor, seen: Tensor, there: Tensor, *, each: bool = False) -> EncodedPairs:
+        """Of [question, token] words, [pair, region, width] what is seen of each image, and its mask.
 
         Asked for `each`, it also tells what words and regions have become.
         """
         raise NotImplementedError
 
     def forward(self, batch: ImageSetBatch) -> Tensor:
-        words = self.pair_words(batch)
-        found = self.encode_pairs(words, mask_absent(words != PAD), *self.see_pairs(batch))
+        found = self.encode_pairs(read_words(batch), *self.see_pairs(batch))
         return self.answer_set(found.whole, batch.present)
-
-    def pair_words(self, batch: ImageSetBatch) -> Tensor:
-        """[pair, token] the words of each question, for each of its images."""
-        first = torch.full_like(batch.words[:, :1], END)
-        words = torch.cat([first, batch.words], 1)[:, :LONGEST]
-        return words[:, None].expand(-1, batch.present.shape[1], -1).flatten(0, 1)
 
     def answer_set(self, found: Tensor, present: Tensor) -> Tensor:
         """[question, answer] of the vectors of all images."""
         states = torch.cat([self.first.expand(len(present), -1, -1), found.reshape(*present.shape, -1)], 1)
         here = torch.cat([present.new_ones(len(present), 1), present], 1)
+        absent = mask_absent(here)
         *layers, last = self.gather
         for layer in layers:
-            states = layer(states, mask_absent(here))[0]
-        scores: Tensor = self.answer(encode_first(last, states, mask_absent(here))[:, 0])
+            states = self.run_layer(layer, states, states, absent)
+        scores: Tensor = self.answer(self.run_layer(last, states[:, :1], states, absent)[:, 0])
         return scores
 
     def see_pairs(self, batch: ImageSetBatch) -> tuple[Tensor, Tensor]:
@@ -157,6 +149,17 @@ class ImageSetAnswerer(nn.Module):
                     mine[words][k] = known[words][number[word]]
 
 
+def read_words(batch: ImageSetBatch) -> Tensor:
+    """[question, token] the words of each question, behind the token that begins a text."""
+    return torch.cat([torch.full_like(batch.words[:, :1], END), batch.words], 1)[:, :LONGEST]
+
+
+def pair_up(of_questions: Tensor, pairs: int) -> Tensor:
+    """[pair, …] what stands for a question, for each of its images."""
+    each = pairs // len(of_questions)
+    return of_questions[:, None].expand(-1, each, *of_questions.shape[1:]).flatten(0, 1)
+
+
 class RegionEmbedding(nn.Module):
     """What a region looks like, and where it is, each by a map of its own.
 
@@ -173,19 +176,6 @@ class RegionEmbedding(nn.Module):
         looks, place = regions[..., :-CORNERS], 4 * regions[..., -CORNERS:] - 2
         found: Tensor = self.looks(looks) + self.place(place)
         return found
-
-
-def mask_absent(there: Tensor) -> Tensor:
-    """[row, 1, 1, place] what is added to attention scores, as layers of transformers take it."""
-    return (~there).float()[:, None, None] * ABSENT
-
-
-def encode_first(layer: Any, states: Tensor, absent: Tensor) -> Tensor:
-    """[row, 1, width] what LXMERT's layer makes of the first token, where what it makes of others is not read."""
-    first = states[:, :1]
-    heard = layer.attention.output(layer.attention.self(first, states, absent)[0], first)
-    found: Tensor = layer.output(layer.intermediate(heard), heard)
-    return found
 
 
 def build_layer_config(config: AnswererConfig) -> Any:

@@ -36,6 +36,7 @@ class ImageSetStage(AnswerStage):
 
     sizes: Mapping[str, float] = SIZES
     captured = True
+    compiled: tuple[str, ...] = ("settle",)
     recipe = TrainRecipe(epochs=16, batch=256, lr=3e-4, weight_decay=0.01, warmup=0.05, clip=1.0, tail=4)
 
     def configure(self, settings: Mapping[str, str]) -> Self:

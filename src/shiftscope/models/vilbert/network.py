@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from ..end_to_end.initial_weights import draw_weights
-from ..end_to_end.questions import AnswererConfig
-from ..several_images.network import EncodedPairs, ImageSetAnswerer, build_layer_config, encode_first
+from ..end_to_end.questions import PAD, AnswererConfig
+from ..several_images.layers import mask_absent
+from ..several_images.network import EncodedPairs, ImageSetAnswerer, build_layer_config, pair_up
 
 
 class CoAttention(nn.Module):
@@ -23,21 +24,8 @@ class CoAttention(nn.Module):
         super().__init__()
         kinds: Any = layers
         self.attend = kinds.LxmertCrossAttentionLayer(config)
-        self.inside, self.outside = kinds.LxmertIntermediate(config), kinds.LxmertOutput(config)
+        self.intermediate, self.output = kinds.LxmertIntermediate(config), kinds.LxmertOutput(config)
         self.alone = kinds.LxmertLayer(config)
-
-    def forward(self, states: Tensor, mask: Tensor, other: Tensor, other_mask: Tensor) -> Tensor:
-        found: Tensor = self.alone(self.look(states, other, other_mask), mask)[0]
-        return found
-
-    def encode_first(self, states: Tensor, mask: Tensor, other: Tensor, other_mask: Tensor) -> Tensor:
-        """The same of the first place alone."""
-        return encode_first(self.alone, self.look(states, other, other_mask), mask)
-
-    def look(self, states: Tensor, other: Tensor, other_mask: Tensor) -> Tensor:
-        attended = self.attend(states, other, other_mask)[0]
-        found: Tensor = self.outside(self.inside(attended), attended)
-        return found
 
 
 class VilbertAnswerer(ImageSetAnswerer):
@@ -59,18 +47,31 @@ class VilbertAnswerer(ImageSetAnswerer):
         table: nn.Parameter = self.embed.word_embeddings.weight
         return table
 
-    def encode_pairs(
-        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each: bool = False
-    ) -> EncodedPairs:
-        """The product of what the first word and the mean region have become, as the paper joins its streams."""
-        text, sight = self.embed(words, torch.zeros_like(words)), seen
+    def encode_pairs(self, words: Tensor, seen: Tensor, there: Tensor, *, each: bool = False) -> EncodedPairs:
+        """The product of what the first word and the mean region have become, as the paper joins its streams.
+
+        Before the streams meet, words are read once for all images of a question.
+        """
+        text, read = self.embed(words, torch.zeros_like(words)), mask_absent(words != PAD)
         for layer in self.read:
-            text = layer(text, read)[0]
+            text = self.run_layer(layer, text, text, read)
+        text, read, sight = pair_up(text, len(seen)), pair_up(read, len(seen)), seen
         *blocks, (last_words, last_regions) = zip(self.words, self.regions, strict=True)
         for of_words, of_regions in blocks:
-            text, sight = of_words(text, read, sight, there), of_regions(sight, there, text, read)
-        finish: Any = last_words if each else last_words.encode_first
-        text, sight = finish(text, read, sight, there), last_regions(sight, there, text, read)
+            text, sight = (
+                self.cross(of_words, text, read, sight, there),
+                self.cross(of_regions, sight, there, text, read),
+            )
+        told = self.cross(last_words, text, read, sight, there, first=not each)
+        sight = self.cross(last_regions, sight, there, text, read)
         shown = (there[:, 0, 0] == 0).float()[..., None]
         whole = (sight * shown).sum(1) / shown.sum(1).clamp(min=1.0)
-        return EncodedPairs(text[:, 0] * whole, text, sight)
+        return EncodedPairs(told[:, 0] * whole, told, sight)
+
+    def cross(
+        self, half: Any, states: Tensor, mask: Tensor, other: Tensor, other_mask: Tensor, *, first: bool = False
+    ) -> Tensor:
+        """What one half of a block makes of its stream; of the first place alone, where others are not read."""
+        found = self.attend(half.attend.att, half.attend.output, states, other, other_mask)
+        found = self.feed(half, found)
+        return self.run_layer(half.alone, found[:, :1] if first else found, found, mask)

@@ -4,11 +4,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..end_to_end.questions import PAD, AnswererConfig
-from ..region_vqa.network import ALIGNED
-from ..several_images.network import ABSENT, LONGEST, EncodedPairs, ImageSetAnswerer
+from ..several_images.layers import mask_absent
+from ..several_images.network import LONGEST, EncodedPairs, ImageSetAnswerer, pair_up
 
 
 class VisualBertAnswerer(ImageSetAnswerer):
@@ -37,37 +36,26 @@ class VisualBertAnswerer(ImageSetAnswerer):
         table: nn.Parameter = self.body.embeddings.word_embeddings.weight
         return table
 
-    def encode_pairs(
-        self, words: Tensor, read: Tensor, seen: Tensor, there: Tensor, *, each: bool = False
-    ) -> EncodedPairs:
+    def encode_pairs(self, words: Tensor, seen: Tensor, there: Tensor, *, each: bool = False) -> EncodedPairs:
         # Its parts and not the whole model, which looks at its masks on the host: a step could not be captured.
-        more = -(words.shape[1] + seen.shape[1]) % ALIGNED if seen.is_cuda else 0  # regions that are not there
-        absent = torch.cat([read, F.pad(there, (0, more), value=ABSENT)], -1)
-        states = self.body.embeddings(input_ids=words, visual_embeds=F.pad(seen, (0, 0, 0, more)))
+        states = self.embed(words, seen)
+        absent = torch.cat([mask_absent(pair_up(words != PAD, len(seen))), there], -1)
         *layers, last = self.body.encoder.layer
         for layer in layers:
             states = self.run_layer(layer, states, states, absent)
         if not each:  # what the last makes of others than the first is read by nobody
             first = self.run_layer(last, states[:, :1], states, absent)
             return EncodedPairs(first[:, 0], first)
-        found = self.run_layer(last, states, states, absent)
-        tokens, end = words.shape[1], words.shape[1] + seen.shape[1]
-        return EncodedPairs(found[:, 0], found[:, :tokens], found[:, tokens:end])
+        found, tokens = self.run_layer(last, states, states, absent), words.shape[1]
+        return EncodedPairs(found[:, 0], found[:, :tokens], found[:, tokens:])
 
-    def run_layer(self, layer: Any, asking: Tensor, states: Tensor, absent: Tensor) -> Tensor:
-        """What a layer makes of those that ask, of [row, token, width] states; its attention in one kernel."""
-        attention = layer.attention.self
-
-        def split_heads(given: Tensor) -> Tensor:
-            return given.reshape(*given.shape[:2], attention.num_attention_heads, -1).transpose(1, 2)
-
-        found = F.scaled_dot_product_attention(
-            split_heads(attention.query(asking)),
-            split_heads(attention.key(states)),
-            split_heads(attention.value(states)),
-            absent,
-            attention.dropout.p if layer.training else 0.0,
-        )
-        heard = layer.attention.output(found.transpose(1, 2).flatten(2), asking)
-        made: Tensor = layer.feed_forward_chunk(heard)
-        return made
+    def embed(self, words: Tensor, seen: Tensor) -> Tensor:
+        """[pair, token and region, width] as the embeddings of transformers have it; words once for each question."""
+        table = self.body.embeddings
+        places, kinds = table.position_embeddings.weight[: words.shape[1]], table.token_type_embeddings.weight[0]
+        text = table.LayerNorm(table.word_embeddings(words) + places + kinds)
+        shown = table.visual_projection(seen)
+        place, kind = table.visual_position_embeddings.weight[0], table.visual_token_type_embeddings.weight[1]
+        sight = table.LayerNorm(shown + place + kind).to(shown.dtype)
+        states: Tensor = table.dropout(torch.cat([pair_up(text.to(shown.dtype), len(seen)), sight], 1))
+        return states

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 class VisualBertStage(ImageSetStage, PretrainedStage):
     architecture, title = "visual_bert", "VisualBERT"
     start = GLOROT
-    compiled, compiled_by_shape = ("run_layer",), True
     sizes_of: Mapping[str, str] = MappingProxyType(
         {"width": "hidden_size", "heads": "num_attention_heads", "inside": "intermediate_size"}
         | {"layers": "num_hidden_layers"}

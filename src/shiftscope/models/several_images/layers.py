@@ -1,0 +1,77 @@
+"""Transformer layers of transformers, run as a GPU likes: few kernels, and these over the tokens of all rows at once.
+
+Attention is one kernel, and so is what follows each half of a layer: dropout, sum and norm, compiled for any number of
+tokens. BERT's layers and LXMERT's have the same parts by the same names. A norm's numbers are as wide as those of the
+product before it: under autocast half as wide as what torch's own norm gives, and half as much to read and write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+ABSENT = -10_000.0  # added to the attention to what is not there
+
+
+class LayerRunner(nn.Module):
+    """Runs layers that have states [row, token, width]; `absent` is as `mask_absent` has it."""
+
+    def run_layer(self, layer: Any, asking: Tensor, states: Tensor, absent: Tensor) -> Tensor:
+        """What a layer makes of those that ask, which may be the states themselves."""
+        parts = layer.attention
+        return self.feed(layer, self.attend(parts.self, parts.output, asking, states, absent))
+
+    def attend(self, attention: Any, output: Any, asking: Tensor, states: Tensor, absent: Tensor) -> Tensor:
+        """The first half of a layer: those that ask attend to the states."""
+        query, *others = attention.query, attention.key, attention.value
+        if asking is states:
+            asked, known = apply_together([query, *others], states), None
+        else:
+            asked, known = query(asking), apply_together(others, states)
+        heads, drop = attention.num_attention_heads, attention.dropout.p if attention.training else 0.0
+        return self.finish(output, attend_to(asked, known, absent, heads, drop), asking)
+
+    def feed(self, layer: Any, states: Tensor) -> Tensor:
+        """The second half of a layer: each token by itself."""
+        return self.finish(layer.output, layer.intermediate(states), states)
+
+    def finish(self, output: Any, found: Tensor, before: Tensor) -> Tensor:
+        """What was found, mapped, and settled with what was there before."""
+        made = output.dense(found)
+        flat = made.flatten(0, 1), before.flatten(0, 1).to(made.dtype)
+        settled: Tensor = self.settle(output.dropout, output.LayerNorm, *flat)
+        return settled.reshape(made.shape)
+
+    @staticmethod
+    def settle(dropout: nn.Dropout, norm: nn.LayerNorm, made: Tensor, before: Tensor) -> Tensor:
+        """What is compiled: [token, width] of all rows summed and normed, and no module of a model's own."""
+        whole: Tensor = norm(dropout(made) + before)
+        return whole.to(made.dtype)
+
+
+def apply_together(maps: Sequence[nn.Linear], states: Tensor) -> Tensor:
+    """What linear maps give, side by side, in one product."""
+    return F.linear(states, torch.cat([one.weight for one in maps]), torch.cat([one.bias for one in maps]))
+
+
+def attend_to(asked: Tensor, known: Tensor | None, absent: Tensor, heads: int, drop: float) -> Tensor:
+    """[row, asking, width] of queries, and keys beside values; or of all three side by side."""
+    width = asked.shape[-1] // (3 if known is None else 1)
+    if asked.is_cuda and asked.dtype == torch.bfloat16 and torch.is_grad_enabled():  # it is for training
+        from .short_attention import attend_short, fits
+
+        if fits(width // heads, asked.shape[1], absent.shape[-1]):
+            return attend_short(asked, known, absent[:, 0, 0], heads, drop)
+    tables = asked.chunk(3, -1) if known is None else (asked, *known.chunk(2, -1))
+    query, keys, values = (table.reshape(*table.shape[:2], heads, -1).transpose(1, 2) for table in tables)
+    found = F.scaled_dot_product_attention(query, keys, values, absent.to(asked.dtype), drop)
+    return found.transpose(1, 2).flatten(2)
+
+
+def mask_absent(there: Tensor) -> Tensor:
+    """[row, 1, 1, place] what is added to attention scores, as layers of transformers take it."""
+    return (~there).float()[:, None, None] * ABSENT
