@@ -169,15 +169,17 @@ class _TrainingLoop:
                 "start fewer"
             )
         groups = _group_parameters(module, self.recipe.weight_decay)
-        optimizer = torch.optim.AdamW(groups, lr=self.recipe.lr, betas=(0.9, 0.98), fused=device.type == "cuda")
-        self.prepared, self.optimizer = accelerator.prepare(_wrap_loss(module, task.loss), optimizer)
+        # In bfloat16 there is nothing to scale, and accelerate's own steps and clipping cost more than a step's launch.
+        self.optimizer = torch.optim.AdamW(groups, lr=self.recipe.lr, betas=(0.9, 0.98), fused=device.type == "cuda")
+        self.prepared = accelerator.prepare(_wrap_loss(module, task.loss))
+        self.learned = [parameter for parameter in self.prepared.parameters() if parameter.requires_grad]
         self.average = WeightAverage(module)  # only now: preparing may move weights to another place in memory
         if device.type == "cuda":
             # But not those of the average, which is seldom asked.
             compile_methods(module, task.compiled)
         self.run_pass: Callable[[Any], tuple[torch.Tensor, Losses]] = self._run_pass
         if task.captured and device.type == "cuda" and not several:  # a graph would hold what processes send
-            self.run_pass = CapturedSteps(self._run_pass, list(self.prepared.parameters()))
+            self.run_pass = CapturedSteps(self._run_pass, self.learned)
         if self.state.step:
             module.load_state_dict(self.state.module)
             self.average.module.load_state_dict(self.state.average)
@@ -245,13 +247,13 @@ class _TrainingLoop:
         self.prepared.train()
         reported = 0.0
         for k in range(state.step - epoch * self.steps, self.steps):
-            torch.manual_seed(seed_of(*path, "step", k, accelerator.process_index) % SEEDS)
+            _seed_generators(seed_of(*path, "step", k, accelerator.process_index) % SEEDS, accelerator.device)
             rate = self.recipe.lr * scale_rate(self.recipe, state.step, self.steps, state.figures)
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
             mine = np.array_split(batches[k], accelerator.num_processes)[accelerator.process_index]
             loss, parts = self.run_pass(examples.batch(torch.from_numpy(mine)))
-            accelerator.clip_grad_norm_(self.prepared.parameters(), self.recipe.clip)
+            torch.nn.utils.clip_grad_norm_(self.learned, self.recipe.clip)
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
             self.average.update(self.recipe.ema, state.step)
@@ -351,6 +353,15 @@ def _group_parameters(module: nn.Module, decay: float) -> list[dict[str, Any]]:
     learned = [p for p in module.parameters() if p.requires_grad]
     wide, flat = [p for p in learned if p.ndim > 1], [p for p in learned if p.ndim <= 1]
     return [{"params": params, "weight_decay": rate} for params, rate in ((wide, decay), (flat, 0.0)) if params]
+
+
+def _seed_generators(seed: int, device: torch.device) -> None:
+    """Seed what a step draws from; torch.manual_seed also looks for all devices that are not here, in every step."""
+    import torch
+
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed_all(seed)
 
 
 def _wrap_loss(module: nn.Module, loss: Callable[[Any, Any], tuple[torch.Tensor, Losses]]) -> nn.Module:

@@ -1,7 +1,7 @@
 import torch
 from torch import nn
 
-from shiftscope.train.compile_methods import SHAPES, compile_methods
+from shiftscope.train.compile_methods import compile_methods
 
 
 class Halves(nn.Module):
@@ -16,24 +16,14 @@ class Halves(nn.Module):
 def test_methods_of_a_module_and_of_its_parts_are_compiled_and_weights_keep_their_names(monkeypatch):
     seen = []
 
-    def compile_as_it_is(method, dynamic):
-        seen.append((method.__name__, dynamic))
+    def compile_as_it_is(method):
+        seen.append(method.__name__)
         return lambda *given: method(*given)
 
     monkeypatch.setattr(torch, "compile", compile_as_it_is)
     module, given = Halves(), torch.ones(1, 2)
     names, before = list(module.state_dict()), module.draw(given)
     compile_methods(module, ("draw", "part.forward"))
-    assert seen == [("draw", None), ("forward", None)]
+    assert seen == ["draw", "forward"]
     assert list(module.state_dict()) == names
     assert torch.equal(module.draw(given), before)
-
-
-def test_what_has_few_shapes_is_compiled_for_each_of_them(monkeypatch):
-    from torch._dynamo import config
-
-    seen = []
-    monkeypatch.setattr(torch, "compile", lambda method, dynamic: seen.append(dynamic) or method)
-    with config.patch(recompile_limit=8):
-        compile_methods(Halves(), ("draw",), by_shape=True)
-        assert seen == [False] and config.recompile_limit == SHAPES

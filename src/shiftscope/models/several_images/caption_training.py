@@ -121,7 +121,7 @@ class CaptionExamples(ImageSetExamples):
 
         plain = super().batch(rows)
         held: dict[str, Any] = {f.name: getattr(plain, f.name) for f in fields(plain)}
-        here = rows.to(self.device)
+        here = rows.to(self.device, non_blocking=True)  # to wait for it is to wait for the step before
         return CaptionBatch(
             **held, things=self.things[here, : plain.words.shape[1]], shown=self.shown[self.rows[here, 0]]
         )
