@@ -9,7 +9,7 @@ from pathlib import Path
 NAMES = sorted(
     p.stem
     for p in Path(__file__).parent.glob("*.py")
-    if p.stem not in ("__init__", "run", "table", "clevr_programs", "cluster", "scale", "scale_picture")
+    if p.stem not in ("__init__", "run", "table", "clevr_programs", "cluster", "lanes", "scale", "scale_picture")
 )
 
 

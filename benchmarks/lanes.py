@@ -1,0 +1,121 @@
+"""Several studies side by side on one GPU, for so many minutes; the same command again resumes.
+
+`python -m benchmarks.lanes benchmarks/several_images.toml --out build/lanes --results "$OUT" --minutes 9.5`. A lane
+is a list of commands that run one after the other, each as `python -m …` with `{out}`, `{results}` and `{minutes}`
+filled in: the lane's own folders, and what is left of the time. `shared` is run first, and the data that it leaves in
+its folder are linked into each lane's. What every command says is in RESULTS/LANE.log, too. With --mps the lanes share
+the GPU by NVIDIA's multi-process service instead of by turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+LEAST_MINUTES = 0.5  # with less left, no further command begins
+DATA = "data"  # the folder that lanes share
+
+
+@dataclass(frozen=True, slots=True)
+class LanesPlan:
+    """What runs side by side."""
+
+    shared: tuple[str, ...]  # commands that come first
+    lanes: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def read(cls, path: Path) -> LanesPlan:
+        told = tomllib.loads(path.read_text("utf-8"))
+        return cls(tuple(told.get("shared", ())), {name: tuple(steps) for name, steps in told["lanes"].items()})
+
+
+@dataclass(frozen=True, slots=True)
+class LanesRun:
+    """One piece of it: where things go, and until when."""
+
+    out: Path
+    results: Path
+    deadline: float
+
+    def run(self, plan: LanesPlan) -> int:
+        """How many commands failed."""
+        failed = self.run_lane("shared", plan.shared)
+        for name in plan.lanes:
+            link_data(self.out / "shared" / DATA, self.out / name / DATA)
+        counts: list[int] = []
+        threads = [
+            threading.Thread(target=lambda name=name, steps=steps: counts.append(self.run_lane(name, steps)))
+            for name, steps in plan.lanes.items()
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return failed + sum(counts)
+
+    def run_lane(self, name: str, steps: Sequence[str]) -> int:
+        (self.results / name).mkdir(parents=True, exist_ok=True)
+        failed = 0
+        with (self.results / f"{name}.log").open("a", encoding="utf-8") as log:
+            for step in steps:
+                left = (self.deadline - time.monotonic()) / 60
+                if left < LEAST_MINUTES:
+                    break
+                where = {"out": self.out / name, "results": self.results / name, "minutes": f"{left:.2f}"}
+                failed += self.run_step(name, step.format(**where), log)
+        return failed
+
+    def run_step(self, name: str, step: str, log: TextIO) -> bool:
+        """Whether it failed; all that it says goes to the log, all but tables to the screen as well."""
+        began = time.monotonic()
+        print(f"{name}: {step}", flush=True)
+        command = [sys.executable, "-m", *step.split()]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                log.write(line)
+                log.flush()
+                if line.strip() and not line.startswith("|"):
+                    print(f"{name}: {line.rstrip()}", flush=True)
+        print(f"{name}: ended with {process.returncode} after {time.monotonic() - began:.0f} s", flush=True)
+        return process.returncode != 0
+
+
+def link_data(shared: Path, own: Path) -> None:
+    """The same files under another name: none is ever written in place."""
+    if shared.exists() and not own.exists():
+        shutil.copytree(shared, own, copy_function=os.link, ignore=shutil.ignore_patterns(".lock"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, required=True)
+    parser.add_argument("--mps", action="store_true")
+    given = parser.parse_args()
+    deadline = time.monotonic() + 60 * given.minutes
+    service = shutil.which("nvidia-cuda-mps-control") if given.mps else None
+    if service:
+        subprocess.run([service, "-d"], check=False)
+    try:
+        failed = LanesRun(given.out, given.results, deadline).run(LanesPlan.read(given.plan))
+    finally:
+        if service:
+            subprocess.run([service], input="quit\n", text=True, check=False)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
