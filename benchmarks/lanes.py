@@ -2,9 +2,9 @@
 
 `python -m benchmarks.lanes benchmarks/several_images.toml --out build/lanes --results "$OUT" --minutes 9.5`. A lane
 is a list of commands that run one after the other, each as `python -m …` with `{out}`, `{results}` and `{minutes}`
-filled in: the lane's own folders, and what is left of the time. `shared` is run first, and the data that it leaves in
-its folder are linked into each lane's. What every command says is in RESULTS/LANE.log, too. With --mps the lanes share
-the GPU by NVIDIA's multi-process service instead of by turns.
+filled in: the lane's own folders, and what is left of the time. `shared` is run first, and the data that it has
+finished are linked into each lane's folder. What every command says is in RESULTS/LANE.log, too. With --mps the lanes
+share the GPU by NVIDIA's multi-process service instead of by turns.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import threading
 import time
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
 LEAST_MINUTES = 0.5  # with less left, no further command begins
 DATA = "data"  # the folder that lanes share
+OWN = ("*.lock", "*.partial")  # what is not shared of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +48,20 @@ class LanesRun:
     out: Path
     results: Path
     deadline: float
+    stopped: threading.Event = field(default_factory=threading.Event)
 
     def run(self, plan: LanesPlan) -> int:
-        """How many commands failed."""
-        failed = self.run_lane("shared", plan.shared)
+        """How many commands failed; lanes begin only when what they share is finished."""
+        if failed := self.run_lane("shared", plan.shared):
+            return failed
         for name in plan.lanes:
             link_data(self.out / "shared" / DATA, self.out / name / DATA)
-        counts: list[int] = []
-        threads = [
-            threading.Thread(target=lambda name=name, steps=steps: counts.append(self.run_lane(name, steps)))
-            for name, steps in plan.lanes.items()
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return failed + sum(counts)
+        with ThreadPoolExecutor(max(1, len(plan.lanes))) as threads:
+            running = [threads.submit(self.run_lane, name, steps) for name, steps in plan.lanes.items()]
+            try:
+                return sum(lane.result() for lane in running)
+            finally:  # Ctrl-C reaches the commands as well, and nothing begins after them
+                self.stopped.set()
 
     def run_lane(self, name: str, steps: Sequence[str]) -> int:
         (self.results / name).mkdir(parents=True, exist_ok=True)
@@ -69,17 +69,17 @@ class LanesRun:
         with (self.results / f"{name}.log").open("a", encoding="utf-8") as log:
             for step in steps:
                 left = (self.deadline - time.monotonic()) / 60
-                if left < LEAST_MINUTES:
+                if left < LEAST_MINUTES or self.stopped.is_set():
                     break
                 where = {"out": self.out / name, "results": self.results / name, "minutes": f"{left:.2f}"}
-                failed += self.run_step(name, step.format(**where), log)
+                failed += self.run_step(name, [word.format(**where) for word in step.split()], log)
         return failed
 
-    def run_step(self, name: str, step: str, log: TextIO) -> bool:
+    def run_step(self, name: str, words: Sequence[str], log: TextIO) -> bool:
         """Whether it failed; all that it says goes to the log, all but tables to the screen as well."""
         began = time.monotonic()
-        print(f"{name}: {step}", flush=True)
-        command = [sys.executable, "-m", *step.split()]
+        print(f"{name}: {' '.join(words)}", flush=True)
+        command = [sys.executable, "-m", *words]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
             assert process.stdout is not None
             for line in process.stdout:
@@ -92,9 +92,12 @@ class LanesRun:
 
 
 def link_data(shared: Path, own: Path) -> None:
-    """The same files under another name: none is ever written in place."""
+    """The same files under another name, once: none of finished data is written in place."""
     if shared.exists() and not own.exists():
-        shutil.copytree(shared, own, copy_function=os.link, ignore=shutil.ignore_patterns(".lock"))
+        partial = own.with_name(f"{own.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(shared, partial, copy_function=os.link, ignore=shutil.ignore_patterns(*OWN))
+        partial.rename(own)
 
 
 def main() -> int:
@@ -106,15 +109,19 @@ def main() -> int:
     parser.add_argument("--mps", action="store_true")
     given = parser.parse_args()
     deadline = time.monotonic() + 60 * given.minutes
-    service = shutil.which("nvidia-cuda-mps-control") if given.mps else None
-    if service:
-        subprocess.run([service, "-d"], check=False)
+    plan = LanesPlan.read(given.plan)
+    service = shutil.which("nvidia-cuda-mps-control") or "" if given.mps else ""
+    if given.mps and not service:
+        parser.error("--mps: nvidia-cuda-mps-control is not installed here")
+    begun = bool(service) and subprocess.run([service, "-d"], check=False).returncode == 0  # else it runs already
     try:
-        failed = LanesRun(given.out, given.results, deadline).run(LanesPlan.read(given.plan))
+        return int(LanesRun(given.out, given.results, deadline).run(plan) > 0)
+    except KeyboardInterrupt:
+        print("interrupted; the same command resumes", file=sys.stderr)
+        return 130
     finally:
-        if service:
+        if begun:
             subprocess.run([service], input="quit\n", text=True, check=False)
-    return int(failed > 0)
 
 
 if __name__ == "__main__":

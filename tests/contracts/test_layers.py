@@ -22,6 +22,7 @@ ORDER = (
         "registry",
         "url_path",
         "files",
+        "c_compiler",
         "kernel_cache",
         "kernels",
         "arrow_array",
@@ -98,7 +99,7 @@ HEAVY = {
 NETWORKS = {"scene_parser", "question_parser"}  # folders made of torch; imported only where one is used
 # single files that are
 NETWORK_FILES = {"shared_batch_norm", "network", "initial_weights", "image_features", "execution", "loss"}
-NETWORK_FILES |= {"caption_reader"}
+NETWORK_FILES |= {"caption_reader", "layers", "short_attention"}
 
 ODD = {
     *("built", "asked", "told", "said", "made", "found", "known", "seen", "drawn", "heard", "taken", "given", "kept"),

@@ -117,7 +117,7 @@ def _print_tables(
     study = load_held_out_study(suite)
     matrix = find_matrix(records, study, settings=settings)[1]
     if matrix is not None and matrix.planned_otherwise:
-        warn(f"{matrix.planned_otherwise} entries of trainings that are planned otherwise are left out")
+        warn(f"entries of trainings that are planned otherwise today, left out: {matrix.planned_otherwise}")
     print_study_tables(list_held_out_tables(study, matrix), as_json)
     if page is not None:
         write_whole(page, render_held_out_markdown(suite, records).encode())

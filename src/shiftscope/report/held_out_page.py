@@ -99,11 +99,11 @@ def _describe_counts(matrix: HeldOutMatrix | None, sight: Sight) -> str:
     if matrix is None:
         return "Nothing is measured yet."
     counts = ", ".join(f"{split} {n:,}" for split, n in matrix.test.questions.items())
-    other = f" {matrix.left_out} entries of other data are left out." if matrix.left_out else ""
+    other = f" Entries of other data, left out: {matrix.left_out}." if matrix.left_out else ""
     if blind := len(_list_blind(sight)):
         other += f" Trainings that did not come to see: {blind} (What the images add)."
     hidden = matrix.planned_otherwise
-    other += f" {hidden} entries of trainings that are planned otherwise today are left out." if hidden else ""
+    other += f" Entries of trainings that are planned otherwise today, left out: {hidden}." if hidden else ""
     return f"Questions there were: {counts}.{other}"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from ..c_compiler import find_compiler
 
 if TYPE_CHECKING:
     from torch import nn
@@ -25,8 +25,3 @@ def compile_methods(module: nn.Module, names: Sequence[str]) -> None:
         owner, _, method = name.rpartition(".")
         part = module.get_submodule(owner)
         setattr(part, method, torch.compile(getattr(part, method)))
-
-
-def find_compiler() -> str | None:
-    """The C compiler by which Triton builds what launches its kernels."""
-    return next(filter(None, map(shutil.which, (os.environ.get("CC") or "cc", "gcc", "clang"))), None)

@@ -27,7 +27,49 @@ def draw(device, *shape):
 
 
 def split_heads(table):
-    return table.unflatten(-1, (HEADS, WIDTH)).transpose(1, 2)
+    return table.unflatten(-1, (HEADS, -1)).transpose(1, 2)
+
+
+def attend_plainly(tables, absent, kept):
+    """The same in as many steps as there are."""
+    query, keys, values = (split_heads(table.double()) for table in tables)
+    scores = query @ keys.transpose(2, 3) / query.shape[-1] ** 0.5 + absent[:, None, None].double()
+    return (scores.softmax(-1) * kept @ values).transpose(1, 2).flatten(2)
+
+
+def test_in_half_the_precision_it_is_torchs_own_up_to_the_most_tokens(device):
+    from shiftscope.models.several_images.short_attention import HEADS as WIDTHS
+    from shiftscope.models.several_images.short_attention import LONGEST, attend_short, fits
+
+    torch.manual_seed(0)
+    width, half = max(WIDTHS), torch.bfloat16 if device == "cuda" else torch.float16  # which triton can interpret
+    assert fits(width, LONGEST, LONGEST) and not fits(width, 1, LONGEST + 1) and not fits(width + 1, 1)
+    given = torch.randn(2, LONGEST, 3 * HEADS * width, device=device).to(half).requires_grad_()
+    absent = torch.where(torch.rand(2, LONGEST, device=device) < 0.3, -10_000.0, 0.0)
+    found, wanted = attend_short(given, None, absent, HEADS, 0.0), attend_plainly(given.chunk(3, -1), absent, 1.0)
+    assert found.dtype == half and torch.allclose(found.double(), wanted, atol=0.02)
+    pull = torch.randn_like(found)
+    slopes = [torch.autograd.grad((x * pull).sum(), given, retain_graph=True)[0].double() for x in (found, wanted)]
+    assert (slopes[0] - slopes[1]).norm() < 0.02 * slopes[1].norm()
+
+
+def test_slopes_are_those_of_the_weights_that_were_kept(device):
+    """Values that are one at a place of their own show which weights are kept; then all is computed again."""
+    from shiftscope.models.several_images.short_attention import attend_short
+
+    places = 16
+    query, keys = draw(device, ROWS, places, WIDTH), draw(device, ROWS, places, WIDTH)
+    shown = torch.eye(places, WIDTH, device=device).expand(ROWS, -1, -1)
+    absent = torch.zeros(ROWS, places, device=device)
+    weights = (query @ keys.transpose(1, 2) / WIDTH**0.5).softmax(-1)
+    torch.manual_seed(1)
+    found = attend_short(query, torch.cat([keys, shown], -1), absent, 1, 0.25)
+    kept = (found / weights).detach().round(decimals=2)
+    assert kept.unique().tolist() == pytest.approx([0, 1 / 0.75], abs=0.01)
+    pull = torch.randn_like(found)
+    wanted = weights * (kept > 0) / 0.75
+    slopes = (torch.autograd.grad((x * pull).sum(), (query, keys), retain_graph=True) for x in (found, wanted))
+    assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(*slopes, strict=True))
 
 
 @pytest.mark.parametrize("alone", [True, False])

@@ -1,6 +1,12 @@
 """Studies side by side: lanes share data, go on after a failure, and begin nothing when the time is over."""
 
+import os
+import signal
+import subprocess
+import sys
 import time
+
+import pytest
 
 from benchmarks.lanes import LanesPlan, LanesRun
 
@@ -28,6 +34,27 @@ def test_lanes_share_data_and_a_failure_ends_a_command_alone(tmp_path, capsys):
         assert (tmp_path / "out" / lane / "data" / "some.json").samefile(tmp_path / "out/shared/data/some.json")
     told = capsys.readouterr().out
     assert "bad: ended with 2" in told and "good: ended with 0" in told
+
+
+def test_lanes_do_not_begin_without_what_they_share_and_a_bad_plan_is_a_failure(tmp_path):
+    run_of = LanesRun(tmp_path / "out", tmp_path / "results", time.monotonic() + 300)
+    assert run_of.run(LanesPlan(("json.tool {out}/nothing.json",), {"lane": ("timeit pass",)})) == 1
+    assert not (tmp_path / "results" / "lane.log").exists()
+    with pytest.raises(KeyError):
+        run_of.run(LanesPlan((), {"lane": ("timeit {oops}",)}))
+
+
+def test_nothing_begins_after_ctrl_c(tmp_path):
+    plan, wait = tmp_path / "plan.toml", "timeit -n 1 -r 1 __import__('time').sleep(60)"
+    plan.write_text(f'[lanes]\none = ["{wait}", "{wait}"]\ntwo = ["{wait}", "{wait}"]\n')
+    command = [sys.executable, "-m", "benchmarks.lanes", plan, "--out", tmp_path / "out", "--results", tmp_path / "r"]
+    process = subprocess.Popen([*command, "--minutes", "5"], start_new_session=True, stdout=subprocess.PIPE, text=True)
+    told = [process.stdout.readline() for _ in range(2)]
+    time.sleep(1.0)  # until both have begun to sleep
+    os.killpg(process.pid, signal.SIGINT)
+    rest, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert sum(line.startswith(("one: timeit", "two: timeit")) for line in (*told, *rest.splitlines())) == 2
 
 
 def test_no_command_begins_when_the_time_is_over(tmp_path):

@@ -16,7 +16,7 @@ from .questions import FIRST_WORD, AnswererConfig
 from .training import AnswerStage
 
 PRETRAINED, START = "pretrained", "start"
-BERT, GLOROT = "bert", "glorot"  # as transformers draws them, and as initial_weights does
+BERT, GLOROT, DEEPNET = "bert", "glorot", "deepnet"  # as transformers draws them, and as initial_weights does
 WORDS, PLACES = "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight"
 
 
@@ -25,6 +25,7 @@ class PretrainedStage(AnswerStage):
 
     pretrained = ""  # a folder or name of such a model, to begin from
     start = BERT  # how its layers begin without one
+    starts: tuple[str, ...] = (BERT, GLOROT)  # how they can begin
     architecture: str  # as transformers calls it, and as its paper does
     title: str
     sizes_of: Mapping[str, str] = MappingProxyType({})  # setting → field of the config of transformers
@@ -39,11 +40,11 @@ class PretrainedStage(AnswerStage):
         if PRETRAINED in settings and START in settings:
             raise UserError(f"{PRETRAINED}={settings[PRETRAINED]} says how it begins; leave {START} out")
         if START in settings:
-            if settings[START] not in (BERT, GLOROT):
-                raise unknown(START, settings[START], (BERT, GLOROT))
+            if settings[START] not in self.starts:
+                raise unknown(START, settings[START], self.starts)
             made.start = settings[START]
         if PRETRAINED in settings:
-            made.pretrained = settings[PRETRAINED]
+            made.pretrained, made.start = settings[PRETRAINED], BERT
             config = self._load_config(made.pretrained)
             made.sizes = {**made.sizes, **{name: getattr(config, field) for name, field in self.sizes_of.items()}}
         return made
@@ -55,7 +56,7 @@ class PretrainedStage(AnswerStage):
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
         if self.pretrained:
             self._copy_body(module.body, config)
-        elif self.start == GLOROT:
+        elif self.start != BERT:
             self.draw_body(module.body)
 
     def draw_body(self, body: Any) -> None:

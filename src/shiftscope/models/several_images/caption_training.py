@@ -21,7 +21,7 @@ from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
 from ...trainable import IMAGES, Counts, Losses, SplitData, TrainRecipe
-from ..end_to_end.pretrained import PRETRAINED, START, PretrainedStage
+from ..end_to_end.pretrained import PRETRAINED, START
 from ..end_to_end.questions import UNSEEN, AnswererConfig
 from ..end_to_end.training import AnswerTraining
 from .captioned_images import CaptionedImages
@@ -58,8 +58,7 @@ class CaptionStage(ImageSetStage):
 
     def _tell_captions(self) -> dict[str, Any]:
         """What the weights depend on besides what any stage tells."""
-        begins = {START: self.answerer.start} if isinstance(self.answerer, PretrainedStage) else {}
-        return {CAPTIONS: self.each, "rule": RULE, **begins}
+        return {CAPTIONS: self.each, "rule": RULE, START: self.answerer.start}
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> CaptionedImages:
         return CaptionedImages.caption(scenes, self.each)

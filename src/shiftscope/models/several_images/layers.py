@@ -8,13 +8,18 @@ product before it: under autocast half as wide as what torch's own norm gives, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ...c_compiler import find_compiler
+
 ABSENT = -10_000.0  # added to the attention to what is not there
+TENSOR_CORES = 8  # the first generation of GPUs that multiplies bfloat16
 
 
 class LayerRunner(nn.Module):
@@ -61,7 +66,8 @@ def apply_together(maps: Sequence[nn.Linear], states: Tensor) -> Tensor:
 def attend_to(asked: Tensor, known: Tensor | None, absent: Tensor, heads: int, drop: float) -> Tensor:
     """[row, asking, width] of queries, and keys beside values; or of all three side by side."""
     width = asked.shape[-1] // (3 if known is None else 1)
-    if asked.is_cuda and asked.dtype == torch.bfloat16 and torch.is_grad_enabled():  # it is for training
+    # It is for training, and where a GPU cannot run it torch's own is slower and the same.
+    if asked.is_cuda and asked.dtype == torch.bfloat16 and torch.is_grad_enabled() and runs_triton(asked.device):
         from .short_attention import attend_short, fits
 
         if fits(width // heads, asked.shape[1], absent.shape[-1]):
@@ -70,6 +76,13 @@ def attend_to(asked: Tensor, known: Tensor | None, absent: Tensor, heads: int, d
     query, keys, values = (table.reshape(*table.shape[:2], heads, -1).transpose(1, 2) for table in tables)
     found = F.scaled_dot_product_attention(query, keys, values, absent.to(asked.dtype), drop)
     return found.transpose(1, 2).flatten(2)
+
+
+@cache
+def runs_triton(device: torch.device) -> bool:
+    """Whether kernels of our own can be built here, and multiply bfloat16."""
+    built = find_spec("triton") is not None and find_compiler() is not None
+    return built and torch.cuda.get_device_capability(device)[0] >= TENSOR_CORES
 
 
 def mask_absent(there: Tensor) -> Tensor:

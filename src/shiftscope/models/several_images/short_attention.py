@@ -12,12 +12,13 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 # mypy: ignore-errors
 
-LONGEST = 128  # tokens that a program holds
+LONGEST = 64  # tokens that a program holds
 LEAST = 16  # rows and columns that tensor cores multiply
-HEADS = (16, 32, 64, 128)  # widths of a head that it is made for
+HEADS = (16, 32, 64)  # widths of a head that it is made for
 
 
 def fits(width: int, *places: int) -> bool:
@@ -96,8 +97,7 @@ def _go_back(
 class _ShortAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, asked: Tensor, known: Tensor | None, absent: Tensor, heads: int, drop: float) -> Tensor:
-        asked = asked.contiguous()
-        known = None if known is None else known.contiguous()
+        asked, known = asked.contiguous(), None if known is None else known.contiguous()
         width = asked.shape[-1] // (3 if known is None else 1)
         seeds = torch.randint(2**31 - 1, (1,), device=asked.device) if drop else absent
         found = asked.new_empty(*asked.shape[:2], width)
@@ -109,6 +109,7 @@ class _ShortAttention(torch.autograd.Function):
         return found
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, ...]:
         asked, known, absent, seeds = ctx.saved_tensors
         slopes = slopes.contiguous()
@@ -135,4 +136,4 @@ def _measure(asked: Tensor, known: Tensor | None, absent: Tensor, heads: int, dr
     asking, there = asked.shape[1], absent.shape[1]
     width = asked.shape[-1] // (3 if known is None else 1) // heads
     tall, wide = (max(LEAST, triton.next_power_of_2(n)) for n in (asking, there))
-    return asked.stride(1), table.stride(1), asking, there, width**-0.5, drop, width, tall, wide, drop > 0
+    return asked.shape[-1], table.shape[-1], asking, there, width**-0.5, drop, width, tall, wide, drop > 0

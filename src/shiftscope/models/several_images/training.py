@@ -14,6 +14,7 @@ from ...question import Question
 from ...scene import Scene
 from ...schema import Schema
 from ...trainable import ANSWERS, IMAGES, Rows, SplitData, TrainRecipe
+from ..end_to_end.pretrained import DEEPNET, START
 from ..end_to_end.questions import AnswererConfig
 from ..end_to_end.training import ANSWERER, NOTHING, STEP, AnswerExamples, AnswerStage
 from .questions import NO_IMAGE, ImageSetQuestions
@@ -35,6 +36,7 @@ class ImageSetStage(AnswerStage):
     """From a question and several images to an answer; `backbone=scratch` sees pixels, cut into patches."""
 
     sizes: Mapping[str, float] = SIZES
+    start = DEEPNET  # how layers begin that nothing was learned with before
     captured = True
     compiled: tuple[str, ...] = ("settle",)
     recipe = TrainRecipe(epochs=16, batch=256, lr=3e-4, weight_decay=0.01, warmup=0.05, clip=1.0, tail=4)
@@ -52,6 +54,9 @@ class ImageSetStage(AnswerStage):
         made.captured = self.captured
         return made
 
+    def describe(self, schema: Schema) -> dict[str, Any]:
+        return {START: self.start} | super().describe(schema)
+
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> ImageSetQuestions:
         return ImageSetQuestions.collect(scenes, questions)
 
@@ -67,6 +72,10 @@ class ImageSetStage(AnswerStage):
         return module
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
+        if self.start == DEEPNET and not self.needs:
+            from ..end_to_end.initial_weights import shrink_branches
+
+            shrink_branches(module)
         if module.features is not None:
             from ..end_to_end.image_features import load_scene_parser
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..end_to_end.answering import TrainedAnswerer
-from ..end_to_end.pretrained import GLOROT, PretrainedStage
+from ..end_to_end.pretrained import DEEPNET, PretrainedStage
 from ..end_to_end.questions import AnswererConfig
 from ..several_images.training import CAPTIONED, ImageSetStage, TextOnlyStage
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 class VisualBertStage(ImageSetStage, PretrainedStage):
     architecture, title = "visual_bert", "VisualBERT"
-    start = GLOROT
+    start = DEEPNET
+    starts = (*PretrainedStage.starts, DEEPNET)
     sizes_of: Mapping[str, str] = MappingProxyType(
         {"width": "hidden_size", "heads": "num_attention_heads", "inside": "intermediate_size"}
         | {"layers": "num_hidden_layers"}
@@ -29,9 +30,9 @@ class VisualBertStage(ImageSetStage, PretrainedStage):
         return VisualBertAnswerer(config)
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
-        ImageSetStage.load_pretrained(self, module, config)
         if not self.needs:
             PretrainedStage.load_pretrained(self, module, config)
+        ImageSetStage.load_pretrained(self, module, config)
 
 
 class VisualBertTextStage(TextOnlyStage, VisualBertStage):
