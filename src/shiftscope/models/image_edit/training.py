@@ -211,8 +211,8 @@ class EditExamples:
         return EditBatch(
             before.to(self.device, non_blocking=True),
             after.to(self.device, non_blocking=True),
-            self.words[rows.to(self.device), :longest].long(),
-            self.lengths[rows].to(self.device),
+            self.words[rows.to(self.device, non_blocking=True), :longest].long(),
+            self.lengths[rows].to(self.device, non_blocking=True),
         )
 
 

@@ -171,9 +171,10 @@ class RegionExamples(AnswerExamples):
 
         plain = super().batch(rows)
         which, inverse, counts = torch.unique(self.image_of[rows], return_inverse=True, return_counts=True)
-        here, images = rows.to(self.device), which.to(self.device)
+        # To wait for them would be to wait for the step before.
+        here, images, row = (one.to(self.device, non_blocking=True) for one in (rows, which, inverse))
         held: dict[str, Any] = {f.name: getattr(plain, f.name) for f in fields(plain)}
-        held |= {"images": self.regions.take(images), "rows": inverse.to(self.device), "most": int(counts.max())}
+        held |= {"images": self.regions.take(images), "rows": row, "most": int(counts.max())}
         held |= {"spans": self.spans[here], "masks": self.masks[here]}
         return GroundingBatch(**held, truth=self.truth[images], true_boxes=self.true_boxes[images])
 

@@ -254,8 +254,9 @@ class ProgramExamples:
         images, scene = np.unique(self.data.images[chosen], return_inverse=True)
         programs = schedule_programs(self.data.programs.take(chosen).assign_scenes(scene))
         regions = self.data.regions.take(torch.from_numpy(images)).to(self.device)
-        targets, parts = (torch.from_numpy(a[chosen]) for a in (self.data.targets, self.data.about_parts))
-        return ProgramBatch(regions, programs.move_to(self.device), targets.to(self.device), parts.to(self.device))
+        given = (torch.from_numpy(a[chosen]) for a in (self.data.targets, self.data.about_parts))
+        targets, parts = (one.to(self.device, non_blocking=True) for one in given)
+        return ProgramBatch(regions, programs.move_to(self.device), targets, parts)
 
 
 class TrainedConcepts(TrainedModel):
