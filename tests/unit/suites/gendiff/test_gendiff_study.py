@@ -166,7 +166,9 @@ def test_entries_of_another_plan_are_not_shown():
         records = [make_test(), replace(entries[0], plan=other), entries[1]]
         matrix = find_matrix(records, STUDY, "small")[1]
         assert set(matrix.entries) == {entries[1].training} and matrix.planned_otherwise == 1
-        assert "Entries of trainings that are planned otherwise today, left out: 1." in render_held_out_markdown("gendiff", records)
+        assert "Entries of trainings that are planned otherwise today, left out: 1." in render_held_out_markdown(
+            "gendiff", records
+        )
     stray = replace(entries[0], training=HeldOutTraining("vilbert_text"))  # of COVR's study
     assert set(find_matrix([make_test(), stray, entries[1]], STUDY, "small")[1].entries) == {entries[1].training}
 
