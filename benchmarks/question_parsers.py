@@ -204,6 +204,8 @@ def choose_contrast(cell: ParserCell, data: CovrPairs) -> tuple[list[Question], 
     kind, _, level = cell.split.partition(": ")
     changes = [c for c in CHANGES if c.kind == kind and c.level == level]
     shown = list(list_variants(data, "train", changes))
+    if len(shown) < cell.shots:
+        raise UserError(f"{len(shown)} training questions have a variant of {cell.split}; make more data")
     order = derive("k_shot", cell.split, cell.seed).permutation(len(shown)).tolist()
     train, val, _ = data.choose(IID, 0)
     return train + [shown[k] for k in order[: cell.shots]], val, list(list_variants(data, "test", changes))

@@ -129,7 +129,8 @@ class HeldOutStudy:
             return ""
         *before, stage = self._list_stages(training.model, given)
         recipe = {name: value for name, value in stage.recipe.to_json().items() if name != "epochs"}
-        others = [getattr(stage, "start", ""), find_draw_rule(training.split)]  # how it begins, and what it lacks
+        # How it begins, by what rule a grammar is learned, and what it lacks.
+        others = [getattr(stage, "start", ""), getattr(stage, "rule", ""), find_draw_rule(training.split)]
         others += [[one.name, one.identify()] for one in before]
         settings = sorted(self.list_settings(training.model, given))
         plan = [self.find_model(training.model).model, settings, dict(getattr(stage, "sizes", {})), recipe]

@@ -21,7 +21,7 @@ from .meaning import read_meaning, write_program
 COMPOSING = "composing"
 TRIED = 5  # readings, of which the first is taken that the type checker accepts
 LIKELIER = 4.0  # by how much a reading with edits has to score more than one without
-MOST_PAIRS = 30_000  # different pairs that phrases are counted in; more change nothing
+RULE = 2  # another number whenever grammars are learned otherwise: figures of both never mix
 
 TextProgram = tuple[str, Program]
 
@@ -75,7 +75,7 @@ def learn_composing(pairs: Sequence[TextProgram], schema: Schema) -> ComposingCo
     examples = list(dict.fromkeys(pairs))
     if not examples:
         raise UserError("a question parser cannot be trained without questions that have programs")
-    known = [TextMeaning(split_words(text), read_meaning(program)) for text, program in examples[:MOST_PAIRS]]
+    known = [TextMeaning(split_words(text), read_meaning(program)) for text, program in examples]
     lexicon = learn_lexicon(known)
     grammar = learn_grammar(known, lexicon)
     if not grammar.rules:

@@ -71,13 +71,24 @@ def list_phrases(words: Words, longest: int = LONGEST) -> Iterator[Words]:
             yield words[i:j]
 
 
-def find_phrase(words: Words, phrase: Words) -> int:
-    """Where a phrase first stands, or -1."""
-    first, length = phrase[0], len(phrase)
-    for i in range(len(words) - length + 1):
-        if words[i] == first and words[i : i + length] == phrase:
-            return i
-    return -1
+class PhraseIndex:
+    """Which examples have a phrase: few have its rarest word, and only these are looked through."""
+
+    def __init__(self, examples: Sequence[TextMeaning]) -> None:
+        self.lines = [_write_line(words) for words, _ in examples]
+        self.having: dict[str, set[int]] = defaultdict(set)
+        for k, (words, _) in enumerate(examples):
+            for word in set(words):
+                self.having[word].add(k)
+
+    def find(self, phrase: Words) -> set[int]:
+        some = set.intersection(*(self.having.get(word, set()) for word in phrase))
+        line = _write_line(phrase)
+        return some if len(phrase) == 1 else {k for k in some if line in self.lines[k]}
+
+
+def _write_line(words: Words) -> str:
+    return f" {' '.join(words)} "
 
 
 class LearnedLexicon(NamedTuple):
@@ -107,28 +118,15 @@ def learn_lexicon(examples: Sequence[TextMeaning]) -> LearnedLexicon:
     of_kind: dict[str, set[int]] = defaultdict(set)  # kind → examples that have such a leaf
     for (kind, _), some in where.items():
         of_kind[kind].update(some)
-    texts: dict[Words, set[int]] = defaultdict(set)  # phrase → examples, of phrases of one word
-    for k, (words, _) in enumerate(examples):
-        for word in set(words):
-            texts[(word,)].add(k)
+    index = PhraseIndex(examples)
     cores: dict[Symbol, Counter[Words]] = {}
     for symbol in sorted(where):
-        cores[symbol] = _find_cores(symbol, where[symbol], of_kind[symbol[0]], examples, texts)
-    return LearnedLexicon(_lengthen_phrases(cores, where, examples, nouns), nouns)
-
-
-def _count_examples(phrase: Words, examples: Sequence[TextMeaning], texts: Mapping[Words, set[int]]) -> set[int]:
-    """The examples that have a phrase; few hold its rarest words."""
-    some = set.intersection(*(texts.get((word,), set()) for word in phrase))
-    return some if len(phrase) == 1 else {k for k in some if find_phrase(examples[k].words, phrase) >= 0}
+        cores[symbol] = _find_cores(symbol, where[symbol], of_kind[symbol[0]], examples, index)
+    return LearnedLexicon(_lengthen_phrases(cores, where, examples, index, nouns), nouns)
 
 
 def _find_cores(
-    symbol: Symbol,
-    where: Sequence[int],
-    of_kind: set[int],
-    examples: Sequence[TextMeaning],
-    texts: Mapping[Words, set[int]],
+    symbol: Symbol, where: Sequence[int], of_kind: set[int], examples: Sequence[TextMeaning], index: PhraseIndex
 ) -> Counter[Words]:
     """Phrases that say a leaf, with how many examples each adds.
 
@@ -139,7 +137,7 @@ def _find_cores(
     left = set(where)
     own = split_words(symbol[1].replace("_", " "))
     if own:
-        said = {k for k in left if find_phrase(examples[k].words, own) >= 0}
+        said = left & index.find(own)
         if len(said) > 0.1 * len(left):
             found[own] = len(said)
             left -= said
@@ -152,7 +150,7 @@ def _find_cores(
         best: Words | None = None
         best_key: tuple[float, int, Words] = (0.0, 0, ())
         for phrase, count in counted.most_common(60):
-            held = _count_examples(phrase, examples, texts)
+            held = index.find(phrase)
             precision = len(held & everywhere) / len(held)
             if precision < PRECISE:
                 continue
@@ -165,7 +163,7 @@ def _find_cores(
                 best, best_key = phrase, key
         if best is None:
             break
-        said = {k for k in left if find_phrase(examples[k].words, best) >= 0}
+        said = left & index.find(best)
         found[best] += len(said)
         left -= said
     return found
@@ -193,6 +191,7 @@ def _lengthen_phrases(
     cores: Mapping[Symbol, Counter[Words]],
     where: Mapping[Symbol, Sequence[int]],
     examples: Sequence[TextMeaning],
+    index: PhraseIndex,
     nouns: frozenset[str],
 ) -> dict[Words, dict[Symbol, int]]:
     """Each phrase with the words beside it that belong to it."""
@@ -201,7 +200,8 @@ def _lengthen_phrases(
     occurrences = Counter(word for words, _ in examples for word in words)
     free = occurrences.copy()  # outside phrases of several words
     for phrase in {phrase for _, phrase in found if len(phrase) > 1}:
-        times = sum(words[k : k + len(phrase)] == phrase for words, _ in examples for k in range(len(words)))
+        texts = [examples[k].words for k in index.find(phrase)]
+        times = sum(words[k : k + len(phrase)] == phrase for words in texts for k in range(len(words)))
         free.subtract(dict.fromkeys(phrase, times))
     said |= {word for word, times in occurrences.items() if free[word] <= (1 - BOUND) * times}
     for side in (1, -1, 1, -1):
@@ -211,7 +211,10 @@ def _lengthen_phrases(
         leaves = Counter(categorize_kind(kind, nouns) for kind, _ in {symbol for symbol, _ in found})
         for symbol, phrase in found:
             counted: Counter[str] = Counter()
+            having = index.find(phrase)
             for k in where[symbol]:
+                if k not in having:
+                    continue
                 words = examples[k].words
                 for at in range(len(words) - len(phrase) + 1):
                     if words[at] == phrase[0] and words[at : at + len(phrase)] == phrase:

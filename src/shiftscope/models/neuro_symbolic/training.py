@@ -23,7 +23,7 @@ from ...scene import Scene
 from ...schema import Schema
 from ...trainable import PROGRAMS, Counts, Losses, Rows, SplitData, Trainable, TrainRecipe, TrainStage, shuffle_batches
 from ...trained_folder import TrainedFolder
-from .composing import COMPOSING, ComposingConfig, TextProgram, learn_composing
+from .composing import COMPOSING, RULE, ComposingConfig, TextProgram, learn_composing
 from .logical_forms import check_form, write_tokens
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class PairStage(TrainStage):
 class ComposingStage(PairStage):
     """Learns rules and phrases, and then how likely each rule is, beginning from how often it was counted."""
 
-    parser = COMPOSING
+    parser, rule = COMPOSING, RULE
     check = 200
     recipe = TrainRecipe(epochs=4, batch=1024, lr=1e-3, weight_decay=0.0, warmup=0.1, ema=0.9)
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        return {"config": {"parser": self.parser}, "checked": self.check}
+        return {"config": {"parser": self.parser}, "rule": self.rule, "checked": self.check}
 
     def fit_vocabulary(self, schema: Schema, train: SplitData | None) -> ComposingConfig:
         assert train is not None

@@ -245,6 +245,33 @@ def test_a_config_survives_its_json(config, parser):
     assert read(again, text) == read(parser, text)
 
 
+def test_one_example_teaches_new_words_for_a_known_program():
+    """As in K-shot trainings: "fewer than" is in no other question."""
+
+    def ask(words, test, color, noun):
+        kept = f"keep(group(filter({find(noun)}, color={color})), {test}, 2)"
+        return f"How many images contain {words} 2 {color} {plural(noun)}?", f"count({kept})"
+
+    known = [*build_pairs(), ask("fewer than", "less", "red", "truck")]
+    learned = ComposingParser(
+        learn_composing([(text, parse_program(said).canonicalize()) for text, said in known], SCHEMA)
+    )
+    text, wanted = ask("fewer than", "less", "blue", "school")
+    assert read(learned, text) == format_program(parse_program(wanted).canonicalize())
+
+
+def test_the_last_of_many_pairs_is_learned_from_too(monkeypatch):
+    """K-shot examples are the last of some hundred thousand pairs."""
+    monkeypatch.setattr("shiftscope.models.neuro_symbolic.composing.learn_lexicon", lambda known: known)
+    monkeypatch.setattr(
+        "shiftscope.models.neuro_symbolic.composing.learn_grammar",
+        lambda known, lexicon: pytest.fail(f"{len(known)}, the last {' '.join(known[-1].words)}"),
+    )
+    program = parse_program(f"count({find('jet')})").canonicalize()
+    with pytest.raises(pytest.fail.Exception, match="^60000, the last how many , 59999 [?]$"):
+        learn_composing([(f"How many, {k}?", program) for k in range(60_000)], SCHEMA)
+
+
 def test_nothing_to_learn_from_is_refused():
     with pytest.raises(UserError, match="without questions"):
         learn_composing([], SCHEMA)
