@@ -1,10 +1,7 @@
 """Attention among few tokens is torch's own: values and slopes, and a share of the weights dropped.
 
-Without a GPU, `TRITON_INTERPRET=1` runs it on a processor where triton is installed.
+Without a GPU it runs in Triton's interpreter.
 """
-
-import os
-from importlib.util import find_spec
 
 import pytest
 
@@ -16,10 +13,8 @@ ROWS, HEADS, WIDTH = 3, 2, 16
 
 @pytest.fixture
 def device():
-    found = "cuda" if torch.cuda.is_available() else "cpu"
-    if find_spec("triton") is None or (found == "cpu" and not os.environ.get("TRITON_INTERPRET")):
-        pytest.skip("needs a GPU and triton")
-    return found
+    pytest.importorskip("triton")
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def draw(device, *shape):
@@ -116,3 +111,21 @@ def test_a_share_is_dropped_and_the_same_on_the_way_back(device):
     assert torch.allclose(counted.sum(), kept.sum(), rtol=1e-4)
     again = attend_short(query, known, absent, 1, 0.25)
     assert not torch.equal(found, again)
+
+
+def test_each_row_head_and_token_drops_places_of_its_own(device):
+    """Values that are one at a place of their own show which weights are kept."""
+    from shiftscope.models.several_images.short_attention import attend_short
+
+    torch.manual_seed(0)
+    rows, heads, places = 8, 4, 16
+    query = torch.zeros(rows, places, heads * WIDTH, device=device)  # every weight is a sixteenth
+    shown = torch.eye(places, WIDTH, device=device).repeat(1, heads).expand(rows, -1, -1)
+    found = attend_short(query, torch.cat([query, shown], -1), torch.zeros(rows, places, device=device), heads, 0.25)
+    kept = found.unflatten(-1, (heads, WIDTH)).transpose(1, 2).flatten(0, 1) > 0  # [program, token, place]
+    assert len(kept.flatten(1).unique(dim=0)) == rows * heads
+    assert len(kept.flatten(0, 1).unique(dim=0)) > 300  # of 512 tokens
+    shares = kept.float().mean((0, 1)), kept.float().mean((0, 2))  # of each place, and of each token
+    assert all(share.min() > 0.65 and share.max() < 0.85 for share in shares)
+    apart = kept.flatten(1).float().corrcoef().fill_diagonal_(0).abs()
+    assert apart.max() < 0.35

@@ -68,9 +68,10 @@ def attend_to(asked: Tensor, known: Tensor | None, absent: Tensor, heads: int, d
     width = asked.shape[-1] // (3 if known is None else 1)
     # It is for training, and where a GPU cannot run it torch's own is slower and the same.
     if asked.is_cuda and asked.dtype == torch.bfloat16 and torch.is_grad_enabled() and runs_triton(asked.device):
-        from .short_attention import attend_short, fits
+        from .short_attention import MOST_NUMBERS, attend_short, fits
 
-        if fits(width // heads, asked.shape[1], absent.shape[-1]):
+        largest = max(table.numel() for table in (asked, known) if table is not None)
+        if largest <= MOST_NUMBERS and fits(width // heads, asked.shape[1], absent.shape[-1]):
             return attend_short(asked, known, absent[:, 0, 0], heads, drop)
     tables = asked.chunk(3, -1) if known is None else (asked, *known.chunk(2, -1))
     query, keys, values = (table.reshape(*table.shape[:2], heads, -1).transpose(1, 2) for table in tables)

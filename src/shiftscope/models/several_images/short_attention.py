@@ -17,6 +17,7 @@ from torch.autograd.function import once_differentiable
 # mypy: ignore-errors
 
 LONGEST = 64  # tokens that a program holds
+MOST_NUMBERS = 2**31 - 1  # of a table, whose places are told in 32 bits
 LEAST = 16  # rows and columns that tensor cores multiply
 HEADS = (16, 32, 64)  # widths of a head that it is made for
 

@@ -1,10 +1,4 @@
-"""The GRU of a GPU is torch's own: values and slopes, one way or two.
-
-Without a GPU, `TRITON_INTERPRET=1` runs it on a processor where triton is installed.
-"""
-
-import os
-from importlib.util import find_spec
+"""The GRU of a GPU is torch's own: values and slopes, one way or two; without a GPU, in Triton's interpreter."""
 
 import pytest
 
@@ -16,9 +10,8 @@ torch = lazy("torch")
 @pytest.mark.filterwarnings("ignore:RNN module weights")  # of torch's own, which is given one way's weights of two
 @pytest.mark.parametrize("ways", [1, 2])
 def test_it_is_torchs_own(ways):
+    pytest.importorskip("triton")
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    if find_spec("triton") is None or (device == "cpu" and not os.environ.get("TRITON_INTERPRET")):
-        pytest.skip("needs a GPU and triton")
     from shiftscope.models.nsvqa.question_parser.gru_scan import scan_layer
 
     torch.manual_seed(0)
