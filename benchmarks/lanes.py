@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -54,6 +55,8 @@ class LanesRun:
         """How many commands failed; lanes begin only when what they share is finished."""
         if failed := self.run_lane("shared", plan.shared):
             return failed
+        if self.is_over():  # what they share may not have been begun, or have been paused
+            return 0
         for name in plan.lanes:
             link_data(self.out / "shared" / DATA, self.out / name / DATA)
         with ThreadPoolExecutor(max(1, len(plan.lanes))) as threads:
@@ -68,12 +71,15 @@ class LanesRun:
         failed = 0
         with (self.results / f"{name}.log").open("a", encoding="utf-8") as log:
             for step in steps:
-                left = (self.deadline - time.monotonic()) / 60
-                if left < LEAST_MINUTES or self.stopped.is_set():
+                if self.is_over():
                     break
+                left = (self.deadline - time.monotonic()) / 60
                 where = {"out": self.out / name, "results": self.results / name, "minutes": f"{left:.2f}"}
-                failed += self.run_step(name, [word.format(**where) for word in step.split()], log)
+                failed += self.run_step(name, [word.format(**where) for word in shlex.split(step)], log)
         return failed
+
+    def is_over(self) -> bool:
+        return self.stopped.is_set() or time.monotonic() > self.deadline - 60 * LEAST_MINUTES
 
     def run_step(self, name: str, words: Sequence[str], log: TextIO) -> bool:
         """Whether it failed; all that it says goes to the log, all but tables to the screen as well."""

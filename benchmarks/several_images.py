@@ -3,7 +3,7 @@
 `--suite covr` is the study of held-out splits, `--suite gendiff` that of generalization tests with neuro-symbolic
 models besides.
 `python -m benchmarks.several_images --out build/covr --results "$OUT" --minutes 8`. Makes the data, trains in the
-study's order (in-domain, then every named split) and keeps each finished entry in RESULTS/cells.jsonl at once; the
+study's order (in-domain, then every named split) and keeps each finished entry in RESULTS/SUITE.jsonl at once; the
 same command again, on the same --out, resumes where it paused. On a fresh machine --known FILE.jsonl names the
 entries that are there already. --scale small --device cpu is a rehearsal. The tables come last.
 """
@@ -23,13 +23,12 @@ from shiftscope.report.held_out_page import find_matrix, format_figure, list_hel
 from shiftscope.run.held_out_study.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
 from shiftscope.suites.held_out_study import load_held_out_study
 
-CELLS = "cells.jsonl"
 THROUGHPUT = 8_000  # questions per second of a training, from cached features
 
 
 def main() -> None:
     given = list_options()
-    study, cells = load_held_out_study(given.suite), given.out / CELLS
+    study, cells = load_held_out_study(given.suite), given.out / f"{given.suite}.jsonl"
     began = time.monotonic()
     spec = HeldOutStudySpec(
         given.suite,
@@ -55,7 +54,7 @@ def main() -> None:
     for record in study_held_out(spec, tell=tell, bar=ProgressLines):
         if given.results is not None:
             given.results.mkdir(parents=True, exist_ok=True)
-            shutil.copy(cells, given.results / CELLS)
+            shutil.copy(cells, given.results)
         if isinstance(record, HeldOutEntry):
             tell(f"{record.training.label}: val {record.val}, {record.speed:,.0f} questions/s")
     records = HeldOutStore(cells).read_records()
