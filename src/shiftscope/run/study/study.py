@@ -145,15 +145,20 @@ class _StudyRun:
             prefetch(testset_makers, 2 if self.background else 0) as testsets,
         ):
             for job in jobs:
-                if self._lacks_time():
-                    return
-                try:
-                    weights = {part: self._find_or_train(part, next(data)) for part in job.parts}
-                except TrainingPaused:
-                    self.tell(f"a training was paused; the same command resumes it from {self.folder}")
-                    return
-                for row, tests in job.rows:
-                    mine = [weights[part] for part in self._list_parts(job.family, row)]
+                parts_to_come = iter(job.parts)
+                weights: dict[Any, TrainedFolder] = {}
+                for row, tests in job.rows:  # each is asked as soon as its own parts are there
+                    if self._lacks_time():
+                        return
+                    wanted = self._list_parts(job.family, row)
+                    try:
+                        while not weights.keys() >= set(wanted):
+                            part = next(parts_to_come)
+                            weights[part] = self._find_or_train(part, next(data))
+                    except TrainingPaused:
+                        self.tell(f"a training was paused; the same command resumes it from {self.folder}")
+                        return
+                    mine = [weights[part] for part in wanted]
                     for record in self._evaluate_row(job.family, row, tests, mine, testsets):
                         if record is None:
                             return

@@ -155,6 +155,19 @@ def test_levels_of_redundancy_share_a_scene_parser(lab, tmp_path):
     assert len(set(rows.values())) == 1
 
 
+def test_a_row_is_asked_before_the_parser_of_the_next_one_is_trained(lab, tmp_path):
+    """A lease that ends while the last parser is trained has the entries of all others."""
+    trained_by = {}
+    for record in study(order(tmp_path, factors=("redundancy",), models=("nsvqa",))):
+        if isinstance(record, TransferEntry):
+            trained_by[record.trained.label] = lab.trained[-1]
+    assert trained_by == {
+        "default": "paper-questions-default-0",
+        "default rd-": "paper-questions-rd--0",
+        "default rd+": "paper-questions-rd+-0",
+    }
+
+
 def test_a_stopped_study_goes_on_with_the_next_cell(lab, tmp_path):
     first = study(order(tmp_path))
     stopped = [next(first) for _ in range(8)]  # the training and seven cells
