@@ -169,7 +169,11 @@ class TrainedFolder:
         parts = [self.about[part] for part in self.parts]
         if len({part["seed"] for part in parts}) != 1:
             return {}
-        return {"seed": parts[0]["seed"], "id": content_id([[p["config"], p["data"], p["recipe"]] for p in parts])}
+        # How a part begins, for one, is in none of its sizes, data and recipe.
+        planned = self.about.get("spec", {}).get("parsers", {})
+        described = [[planned[part]] if part in planned else [] for part in self.parts]
+        alike = [[p["config"], p["data"], p["recipe"], *more] for p, more in zip(parts, described, strict=True)]
+        return {"seed": parts[0]["seed"], "id": content_id(alike)}
 
     def describe_weights(self) -> dict[str, Any]:
         """What a run's spec says of the weights."""
