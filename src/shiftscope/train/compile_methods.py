@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from torch import nn
 
 
+VERSIONS = 32  # of a method, which models of several widths in one process may share; beyond, it runs as it is
+
+
 def compile_methods(module: nn.Module, names: Sequence[str]) -> None:
     """Have torch compile methods when they are first called: `draw`, or `body.encoder.forward` of a part.
 
@@ -21,6 +24,9 @@ def compile_methods(module: nn.Module, names: Sequence[str]) -> None:
 
     if not find_compiler():
         return
+    from torch._dynamo import config
+
+    config.recompile_limit = max(config.recompile_limit, VERSIONS)
     for name in names:
         owner, _, method = name.rpartition(".")
         part = module.get_submodule(owner)

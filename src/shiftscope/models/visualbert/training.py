@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 class VisualBertStage(ImageSetStage, PretrainedStage):
     architecture, title = "visual_bert", "VisualBERT"
-    start = DEEPNET
     starts = (*PretrainedStage.starts, DEEPNET)
     sizes_of: Mapping[str, str] = MappingProxyType(
         {"width": "hidden_size", "heads": "num_attention_heads", "inside": "intermediate_size"}
