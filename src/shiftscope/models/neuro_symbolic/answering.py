@@ -79,6 +79,12 @@ class ImageSceneReader:
         return self.seen
 
 
+@lru_cache(maxsize=2)
+def open_scene_reader(schema: Schema, device: str) -> ImageSceneReader:
+    """One for all models: however they read questions, an image shows them the same scene."""
+    return ImageSceneReader(schema, device)
+
+
 class SeveralImagesModel:
     """Reads, sees and executes."""
 
@@ -164,4 +170,4 @@ def load_model(model: str, target: str, setting: ModelSetting) -> SeveralImagesM
     device = trained.choose_device(setting.options.device)
     parser = load_stage(trained, find_stage(trained.config(PARSER)), device)
     graphs = read_graphs(named.graphs) if named.graphs else {}
-    return SeveralImagesModel(trained, parser, ImageSceneReader(setting.schema, device), graphs)
+    return SeveralImagesModel(trained, parser, open_scene_reader(setting.schema, device), graphs)

@@ -17,7 +17,7 @@ from typing import Any
 from ...picture import Picture
 from ...question import Question
 from ...scene import Scene
-from ...store.dataset import Dataset
+from ...store.dataset import Dataset, data_id
 from ...suites import load_suite
 from ...train.data import TRAIN, VAL, DatasetTrainingData, gather_split
 from ...train.train import ProgressBar
@@ -100,9 +100,9 @@ class StudyData:
 
     def find_pictures(self, split: str) -> dict[str, Picture]:
         """The images of a split by the names of their scenes."""
-        pixels = self.show(split).pixels
+        pixels, data = self.show(split).pixels, data_id(self.dataset)
         names = [scene.id for scene in self.list_scenes(split)]
-        return {name: Picture(block=pixels, row=k, id=f"{self.kind}:{split}:{name}") for k, name in enumerate(names)}
+        return {name: Picture(block=pixels, row=k, id=f"{data}:{split}:{name}") for k, name in enumerate(names)}
 
     @property
     def training_data(self) -> DatasetTrainingData:

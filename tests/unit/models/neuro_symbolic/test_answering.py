@@ -1,16 +1,21 @@
 """A question is read once and its program runs on the scenes of all images; what was mended is said."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.lang.text import format_program, parse_program
 from shiftscope.model import ModelName, Prompt, parse_model_name
+from shiftscope.models.neuro_symbolic import answering
 from shiftscope.models.neuro_symbolic.answering import UNPARSED, ImageSceneReader, ParserTarget, SeveralImagesModel
 from shiftscope.models.neuro_symbolic.composing import learn_composing
 from shiftscope.models.neuro_symbolic.network import RuleScores
 from shiftscope.picture import Picture
 from shiftscope.question import Question
 from shiftscope.scene import Object
+from shiftscope.schema import Schema
 from shiftscope.schemas.superclevr import SCHEMA
 from toy import scene
 from vehicle_pairs import build_pairs
@@ -63,6 +68,30 @@ def test_of_several_objects_the_first_is_taken_and_told(model):
 def test_a_missing_object_is_told(model):
     response = ask(model, "Is the truck red or blue?")
     assert response.reason == "none found"
+
+
+def test_an_image_is_looked_at_once_for_all_models_of_its_schema(monkeypatch):
+    """A study asks dozens of parsers about the same images; pictures of one id are equal."""
+    looked = []
+
+    def parse_images(pixels):
+        looked.append(len(pixels))
+        return range(len(pixels))
+
+    parsers = SimpleNamespace(device="cpu", trained=SimpleNamespace(size=(3, 2)), parse_images=parse_images)
+    monkeypatch.setattr(answering, "load_parsers", lambda trained, device: parsers)
+    monkeypatch.setattr(answering, "build_most_likely_scenes", lambda posterior: [SCENES[k % 2] for k in posterior])
+    answering.open_scene_reader.cache_clear()
+    try:
+        pixels = np.zeros((3, 2, 3, 3), np.uint8)
+        pictures = [Picture(block=pixels, row=k, id=f"data:{k}") for k in range(3)]
+        for _ in range(2):
+            seen = answering.open_scene_reader(Schema.from_json(SCHEMA.to_json()), "cpu").look(pictures[:2])
+            assert seen["data:1"] is SCENES[1]
+        answering.open_scene_reader(SCHEMA, "cpu").look(pictures)
+    finally:
+        answering.open_scene_reader.cache_clear()
+    assert looked == [2, 1]
 
 
 def test_a_question_that_cannot_be_read_is_undefined(model):
