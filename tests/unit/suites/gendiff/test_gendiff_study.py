@@ -216,6 +216,27 @@ def test_a_finding_is_decided_by_its_rule(combined, verdict):
     assert next(check_findings(make_matrix(entries[0]))).verdict == NOT_MEASURED
 
 
+@pytest.mark.parametrize(("taught", "verdict"), [(60, HOLDS), (24, FAILS)])
+def test_one_example_teaches_where_accuracy_rises_in_the_mean_of_all_rows(taught, verdict):
+    right = name_bits(VARIANT, GT_EXEC)
+    shown = [HeldOutTraining("composing", K_SHOT, name_row(*row), 1) for row in SHOT_ROWS]
+    entries = [make_entry(training, CONTRAST, **{right: taught}) for training in shown]
+    entries.insert(0, make_entry(HeldOutTraining("composing"), CONTRAST, **{right: 24}))
+    found = {one.says: one for one in check_findings(make_matrix(*entries))}
+    assert found["Ours: one example teaches the parser that composes a new wording."].verdict == verdict
+    lacking = {one.says: one for one in check_findings(make_matrix(*entries[:-1]))}
+    assert lacking["Ours: one example teaches the parser that composes a new wording."].verdict == NOT_MEASURED
+
+
+def test_a_grammar_that_is_learned_by_another_rule_is_another_plan(monkeypatch):
+    """Those of before had learned from the first 30,000 pairs alone."""
+    stage = find_trainable("neuro_symbolic").stages[-1]
+    before = STUDY.identify_training(HeldOutTraining("composing")), STUDY.identify_training(T5)
+    monkeypatch.setattr(type(stage), "rule", 99)
+    assert STUDY.identify_training(HeldOutTraining("composing")) != before[0]
+    assert STUDY.identify_training(T5) == before[1]
+
+
 def test_entries_of_other_questions_are_left_out():
     stray = HeldOutEntry(
         "gendiff", "small", "older", T5, 5, {VARIANT: pack_bits(np.ones(COUNT, bool))}, test_set=CONTRAST
