@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import UserError, unknown
-from ..metrics.held_out_matrix import EASY, IID, HeldOutMatrix, HeldOutTraining
+from ..metrics.held_out_matrix import EASY, IID, K_SHOT, HeldOutMatrix, HeldOutTraining
 from ..model import get_traits
 from ..records import content_id
 from ..registry import STUDIES
@@ -22,6 +22,7 @@ from ..trainable import Trainable, TrainStage
 from .study import Finding
 
 Settings = Sequence[tuple[str, str]]  # name and value
+SHOT_RULE = ""  # to be named once K-shot examples are drawn otherwise, so that entries of both are never mixed
 
 
 class FigureCell(NamedTuple):
@@ -131,6 +132,7 @@ class HeldOutStudy:
         recipe = {name: value for name, value in stage.recipe.to_json().items() if name != "epochs"}
         # How it begins, by what rule a grammar is learned, and what it lacks.
         others = [getattr(stage, "start", ""), getattr(stage, "rule", ""), find_draw_rule(training.split)]
+        others += [SHOT_RULE] if training.kind == K_SHOT else []
         others += [[one.name, one.identify()] for one in before]
         settings = sorted(self.list_settings(training.model, given))
         plan = [self.find_model(training.model).model, settings, dict(getattr(stage, "sizes", {})), recipe]

@@ -194,10 +194,7 @@ class StudyTrainer:
         if training.kind != K_SHOT or not training.shots:
             return []
         found = [pair.asked[0] for pair in self._list_pool(source) if training.split in pair.rows]
-        if len(found) < training.shots:
-            raise TooFewQuestions(f"{len(found)} training questions have a variant of {training.split}")
-        order = derive("k_shot", training.split, training.seed).permutation(len(found)).tolist()
-        return [found[k] for k in order[: training.shots]]
+        return draw_shots(found, training.split, training.shots, training.seed)
 
     def _list_pool(self, source: StudyData) -> tuple[Any, ...]:
         if self._pool is None:
@@ -252,6 +249,22 @@ class StudyTrainer:
             self._seen = {k: v for k, v in self._seen.items() if k[0] == source.kind or k[1] == TEST}
             self._seen[key] = stage.see(source.show(split), config, self.device)
         return self._seen[key]
+
+
+def draw_shots(found: Sequence[Question], row: str, shots: int, seed: int) -> list[Question]:
+    """K of these, no two of the same words, and none whose words a smaller seed has drawn."""
+    texts = {q.text for q in found}
+    if len(texts) < shots * (seed + 1):
+        raise TooFewQuestions(f"{len(texts)} variants of {row} in training questions differ in their words")
+    taken: set[str] = set()
+    drawn: list[Question] = []
+    for one in range(seed + 1):
+        drawn = []
+        for k in derive("k_shot", row, one).permutation(len(found)).tolist():
+            if len(drawn) < shots and found[k].text not in taken:
+                drawn.append(found[k])
+                taken.add(found[k].text)
+    return drawn
 
 
 def _collect_piece(stage: TrainStage, scenes: Sequence[Scene]) -> Any:
