@@ -27,7 +27,10 @@ def command(
     visual: Annotated[
         Literal["easy", "mid", "hard"] | None, typer.Option(help="Another visual level of the suite's variant.")
     ] = None,
-    images: Annotated[int, typer.Option(min=1, help="Training images; a suite validates on a quarter more.")] = 20_000,
+    images: Annotated[
+        int,
+        typer.Option(min=0, help="Training images; 0 for all of a dataset, or 20,000 of a suite and a quarter more."),
+    ] = 0,
     device: Annotated[
         Literal["auto", "cuda", "cpu"], typer.Option(help="A GPU trains in bfloat16 and draws the images too.")
     ] = "auto",
@@ -70,7 +73,7 @@ def command(
     workers = workers or max(1, (os.cpu_count() or 1) // int(os.environ.get("WORLD_SIZE", "1")))
     line = shlex.join(["shiftscope", *sys.argv[1:]])
     spec = TrainSpec(
-        *(model, data, visual or "", images, seed, only, other, epochs or None, chosen, tuple(pairs)),
+        *(model, data, visual or "", images or None, seed, only, other, epochs or None, chosen, tuple(pairs)),
         *(device, workers, processes, minutes or None),
         keep_epochs=keep_epochs,
         beside=beside,

@@ -38,6 +38,7 @@ from .process_group import ALONE, ProcessGroup
 from .question_files import QuestionFilesData, open_audit_questions, open_question_files
 
 TRAIN, VAL = "train", "val"
+USUAL_IMAGES = 20_000  # to train on, where a suite makes them
 Stages = Sequence[TrainStage]
 
 
@@ -82,14 +83,14 @@ class SuiteTrainingData:
 
 @dataclass(frozen=True, slots=True)
 class DatasetTrainingData:
-    """The train and val splits of a dataset; of train at most so many images, the first.
+    """The train and val splits of a dataset; of train at most so many images, the first, or all.
 
     A part leaves out questions, not images: what is held out is a property of questions.
     """
 
     size: ClassVar[tuple[int, int]] = (0, 0)  # known once images are read
     dataset: Dataset
-    images: int
+    images: int | None = None
     part: QuestionPart | None = None
 
     @property
@@ -113,20 +114,21 @@ class DatasetTrainingData:
 
     def count(self, split: str) -> int:
         there = self.dataset.count(split)[0]
-        return min(there, self.images) if split == TRAIN else there
+        return there if split != TRAIN or self.images is None else min(there, self.images)
 
 
 TrainingData: TypeAlias = SuiteTrainingData | DatasetTrainingData | QuestionFilesData
 
 
 def open_training_data(
-    text: str, *, visual: str = "", images: int = 20_000, part: QuestionPart | None = None
+    text: str, *, visual: str = "", images: int | None = None, part: QuestionPart | None = None
 ) -> TrainingData:
     """What `--data` names: DIR, or SUITE[:VARIANT] with so many training images, and a quarter for val.
 
-    DIR is a dataset, or an audit of VQA files; files themselves stand between commas. Of these, only words are learned.
+    Without a number these are all of a dataset, and `USUAL_IMAGES` of a suite. DIR is a dataset, or an audit of VQA
+    files; files themselves stand between commas. Of these, only words are learned.
     """
-    if images < 1:
+    if images is not None and images < 1:
         raise UserError(f"{images} images are too few to train on; give at least 1")
     if "," in text:
         return _refuse_options(open_question_files(text), text, visual, part)
@@ -137,6 +139,8 @@ def open_training_data(
     if path.exists() or "/" in text:
         if visual:
             raise UserError(f"{text} is made already: --visual is for a suite, as in --data superclevr")
+        if part is not None and images is not None:
+            raise UserError(f"--part names questions, and some are about images that --images {images} leaves out")
         return _open_dataset(path, images, part)
     if part is not None:
         raise UserError(f"{text} is a suite, whose questions are made while training; --part takes a dataset")
@@ -147,6 +151,7 @@ def open_training_data(
             f"{text}: no such folder, nor a suite that can be trained on{did_you_mean(suite, known)} "
             f"({', '.join(known)})"
         )
+    images = images or USUAL_IMAGES
     usual = load_suite(suite).spec.from_variant(variant, visual)
     sizes = usual.splits()
     if TRAIN not in sizes:
@@ -165,7 +170,7 @@ def _refuse_options(data: QuestionFilesData, text: str, visual: str, part: Quest
     return data
 
 
-def _open_dataset(path: Path, images: int, part: QuestionPart | None) -> DatasetTrainingData:
+def _open_dataset(path: Path, images: int | None, part: QuestionPart | None) -> DatasetTrainingData:
     data = DatasetTrainingData(Dataset.open(path), images, part)
     for split in (TRAIN, VAL):
         if split not in data.dataset.splits or not data.dataset.count(split)[0]:

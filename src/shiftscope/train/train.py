@@ -68,7 +68,7 @@ class TrainSpec:
     model: str
     data: str  # a folder, or SUITE[:VARIANT]
     visual: str = ""
-    images: int = 20_000  # to train on; a suite has a quarter as many to choose by
+    images: int | None = None  # to train on, else as `open_training_data` says; a suite has a quarter to choose by
     seed: int = 0  # of weights and of the order of examples; a suite's images are those of its own seed 0
     only: str = ""  # the parts that are trained, as their stages call them, between commas; none: all
     other: Path | None = None  # a trained folder, from which the other parts are taken

@@ -10,6 +10,7 @@ from shiftscope.lang.scene_posterior import build_certain_posterior, concatenate
 from shiftscope.models.nsvqa.training import ImageExamples, NeuroSymbolicTraining
 from shiftscope.run.make import make
 from shiftscope.scene_table import pack_scenes
+from shiftscope.store.question_part import QuestionPart
 from shiftscope.store.shard import read_images
 from shiftscope.suites.clevr import suite as clevr
 from shiftscope.train.data import SuiteTrainingData, gather_split, open_training_data
@@ -51,6 +52,16 @@ def test_only_so_many_images_of_a_folder(folder):
     assert len(few.pixels) == 4
     assert len(few.supervision[PAIRS.name]) == 8
     assert len(gather_split(open_training_data(str(folder), images=4), "val", **ALL).pixels) == 1
+
+
+def test_of_a_dataset_all_images_are_learned_from_unless_a_number_is_given(folder, monkeypatch, refuses):
+    """A part names questions, and one about several images is lost with the first of them that is left out."""
+    there = open_training_data(str(folder)).dataset.count("train")[0]
+    monkeypatch.setattr("shiftscope.train.data.USUAL_IMAGES", there - 1)
+    assert len(gather_split(open_training_data(str(folder)), "train", **ALL).pixels) == there
+    part = QuestionPart("some", frozenset(), "train", "")
+    with refuses(f"some are about images that --images {there - 1} leaves out"):
+        open_training_data(str(folder), images=there - 1, part=part)
 
 
 def gather_in_turn(data, split, processes):

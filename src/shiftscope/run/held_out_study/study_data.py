@@ -25,7 +25,6 @@ from ...trainable import ANSWERS, IMAGES, SplitData, TrainStage
 
 TEST = "test"
 SPLITS = (TRAIN, VAL, TEST)
-ALL_IMAGES = 1_000_000_000
 
 Tell = Callable[[str], None]
 
@@ -106,7 +105,7 @@ class StudyData:
 
     @property
     def training_data(self) -> DatasetTrainingData:
-        return DatasetTrainingData(self.dataset, ALL_IMAGES)
+        return DatasetTrainingData(self.dataset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ class StudyDataLoader:
         made = load_suite(spec.suite).make(spec, self.folder / name, workers=self.workers, bar=self.bar)
         counts = ", ".join(f"{split} {made.dataset.count(split)[1]:,}" for split in made.dataset.splits)
         self.tell(f"{name} data: {counts} questions, made in {time.monotonic() - began:.1f} s")
-        data = DatasetTrainingData(made.dataset, ALL_IMAGES)
+        data = DatasetTrainingData(made.dataset)
         answers = copy.copy(self.stage)
         answers.supervision = self.stage.supervision - {IMAGES}
         found = {}

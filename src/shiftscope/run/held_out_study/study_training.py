@@ -32,7 +32,7 @@ from ...train.data import TRAIN, VAL, DatasetTrainingData, TrainValData
 from ...train.train import LOG, ProgressBar, TrainSpec, find_trainable, train_on
 from ...trainable import ANSWERS, IMAGES, SplitData, TrainStage
 from ...trained_folder import MODEL_FILE, TrainedFolder
-from .study_data import ALL_IMAGES, TEST, StudyData, Tell
+from .study_data import TEST, StudyData, Tell
 from .test_sets import derive_questions
 
 LEAST_MINUTES = 0.05  # that a training gets once it has begun
@@ -102,7 +102,7 @@ class StudyTrainer:
             spec = replace(spec, only=stage.option, other=begun.folder)
         self.tell(f"training {training.label}")
         trained = train_on(
-            DatasetTrainingData(source.dataset, ALL_IMAGES, part),
+            DatasetTrainingData(source.dataset, part=part),
             spec,
             self.folder / training.label,
             splits=TrainValData(splits[TRAIN], splits[VAL], 0.0),
@@ -120,7 +120,6 @@ class StudyTrainer:
         return TrainSpec(
             self.study.find_model(model).model,
             str(source.dataset.folder),
-            images=ALL_IMAGES,
             epochs=self.epochs,
             settings=tuple(self.study.list_settings(model, self.settings)),
             device=self.device,
@@ -140,7 +139,7 @@ class StudyTrainer:
             self.tell(f"training {folder.name}")
             train, val = (self._collect_before(before, stage, source, split) for split in (TRAIN, VAL))
             splits = TrainValData(train, val, 0.0)
-        data = DatasetTrainingData(source.dataset, ALL_IMAGES)
+        data = DatasetTrainingData(source.dataset)
         return train_on(data, spec, folder, splits=splits, bar=self.bar)
 
     def _collect_before(
