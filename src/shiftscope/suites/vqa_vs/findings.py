@@ -4,6 +4,7 @@ Rules go by 95% intervals over scenes and seeds: what they leave open is undecid
 rule, its interval is at a level corrected for so many sets (Bonferroni), or one of them would settle it by chance.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...metrics.model_selection import (
     head_of,
     tail_of,
 )
+from ...models.debiasing.ssl import IrrelevantPairs
 from ...result import Score
 from ...shortcuts.concepts import SHORTCUTS
 from ..selection_study import StudyMethod
@@ -150,16 +152,27 @@ def _ssl_needs_ood_choice(results: SelectionResults) -> Finding:
     says = "SSL beats UpDn only if its epoch is chosen on OOD data (Table 4)"
     rule = (
         "its mean over the OOD test sets is surely above UpDn's if both are chosen on OOD test, and surely not if "
-        "chosen on IID val; does not hold if one of the two is surely otherwise"
+        "chosen on IID val; does not hold if one of the two is surely otherwise; at most undecided where IID val chose "
+        "epochs before SSL's own term begins, whose weights are UpDn's"
     )
     chosen, plain = (results.find_mean_gain("updn+ssl", "updn", strategy) for strategy in (OOD_TEST, IID_VAL))
     if chosen is None or plain is None:
         return Finding(says, rule, NOT_MEASURED)
     told = f"OOD test {_interval(chosen)}, IID val {_interval(plain)} points"
-    told += f"; epochs chosen on IID val: {', '.join(map(str, results.list_epochs('updn+ssl', IID_VAL)))}"
+    epochs = results.list_epochs("updn+ssl", IID_VAL)
+    told += f"; epochs chosen on IID val: {', '.join(map(str, epochs))}"
+    before = [begins_after(run.recipe["epochs"]) for run in results.list_runs("updn+ssl")]
+    acts = all(epoch > last for epoch, last in zip(epochs, before, strict=True))
+    if not acts:
+        told += f" (its own term begins after epoch {max(before)})"
     told = _tell_seeds(told, [len(results.list_seeds("updn+ssl", "updn"))])
-    holds, fails = _is_above(chosen) and _is_not_above(plain), _is_not_above(chosen) or _is_above(plain)
-    return Finding(says, rule, _decide(holds, fails), told)
+    holds = _is_above(chosen) and _is_not_above(plain) and acts
+    return Finding(says, rule, _decide(holds, _is_not_above(chosen) or (_is_above(plain) and acts)), told)
+
+
+def begins_after(epochs: int) -> int:
+    """The last epoch, from 1, that SSL learns as its backbone does."""
+    return math.ceil(IrrelevantPairs.settings["begin"] * epochs)
 
 
 def _lpf_loses_with_gamma(results: SelectionResults) -> Finding:

@@ -59,6 +59,10 @@ LANGUAGE_METHODS = (
         for gamma in ("1", "5")
     ),
 )
+SSL_BEGINS = (
+    "SSL's own term begins after two fifths of the epochs: where one up to the fifth of twelve is chosen, as Table 4 "
+    "tells, SSL's figures are those of its backbone, stopped early, and say nothing of SSL."
+)
 NOTES = {
     "accuracy": "Per cent, mean over the seeds, with 95% intervals over scenes and seeds (Student's t); with one seed "
     "over scenes alone, which says nothing of other seeds. The epoch is chosen on IID val. `seeds` counts trainings "
@@ -80,20 +84,19 @@ NOTES = {
     "with two answers nothing to learn from: the only answer that train has is wrong in every test question of that "
     "type, so that what is right there is a prior not yet learned, or turned round, rather than something seen "
     "(docs/decisions/046 takes the column apart). The two rows without seeds answer by a question's type alone, as "
-    "often as train does: a gain on rare answers that the second of them has too needs no image.",
+    "often as train does: a gain on rare answers that the second of them has too needs no image. " + SSL_BEGINS,
     "heads": "What the OOD test sets leave out: questions whose answer is frequent among those of the same type, word "
     "or object. A method that gains on rare answers and loses about as much here has turned the prior round rather "
-    "than looked; `ood_test`, in which nothing is tied, counts both alike. The epoch is chosen on IID val.",
+    "than looked; `ood_test`, in which nothing is tied, counts both alike. The epoch is chosen on IID val. "
+    + SSL_BEGINS,
     "selection": "The mean over the OOD test sets, with 95% intervals over scenes and seeds, with one seed over "
     "scenes alone. Choosing on OOD data uses what should be unknown until the test: such figures are marked, and are "
     "not to be compared with others. OOD val is the rare answers of val by its own counts, and may hold other "
-    "question types than OOD test. A training whose twelfth epoch is chosen may not be at its end. SSL's own term "
-    "begins after two fifths of the epochs, so that up to the fifth of twelve its row is hardly more than its "
-    "backbone, stopped early.",
+    "question types than OOD test. A training whose twelfth epoch is chosen may not be at its end. " + SSL_BEGINS,
     "gain": "Points, paired by seed and question, over the seeds that both were trained with, whose number is told; "
     "95% intervals over scenes and seeds, with one seed over scenes alone; chosen on IID val. A gain on rare answers "
     "says little by itself: the second most frequent answer of each type, given blindly, gains on most of these sets, "
-    "too (above).",
+    "too (above). " + SSL_BEGINS,
     "imbalance": "E of equation 8 over the train split: 1 is even. A group that has one answer, of which equation 7 "
     "says nothing, counts as even, as in GQA-OOD; the second E leaves such groups out, of which combinations with KO "
     "have many. Models are chosen on OOD test, as in the paper, to keep the choice out of the comparison.",
