@@ -137,7 +137,8 @@ def _list_trainings(matrix: HeldOutMatrix) -> Table:
             (training.label, f"{entry.learned:,}", val, entry.epoch or DASH, rise, seconds, speed, entry.device)
         )
     heads = ("training", "questions", "val", "epoch", "rise, last quarter", "seconds", "questions/s", "device")
-    note = "val is what the epoch was chosen by: without the property held out."
+    note = "val is of the validation questions without the property held out; the epoch was chosen by them, or by the "
+    note += "first of them where a model reads slowly, and is the first of those that are equal."
     begun = {t.model: entry.seconds[BEFORE] for t, entry in matrix.list_entries().items() if BEFORE in entry.seconds}
     if begun:
         told = ", ".join(f"{model} {seconds:,.0f} s" for model, seconds in sorted(begun.items()))

@@ -263,7 +263,8 @@ def _build_splits(
         ("split", "filtered", "text-only", kind, "gen. score", "iid-size", "iid"),
         tuple(rows),
         "Accuracy on the test questions with the property, %, and generalization score, %: measured (reported). "
-        "Of program and lexical splits the mean of the draws ± their standard deviation.",
+        "Of program and lexical splits the mean of the draws ± their standard deviation. The M questions, and those of "
+        "iid-size, are drawn once, whatever the seed of a training.",
     )
 
 
