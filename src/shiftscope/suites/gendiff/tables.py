@@ -318,8 +318,9 @@ def _build_transfer(matrix: HeldOutMatrix | None) -> FigureTable:
         "Accuracy (GenExec), and programs that name an object which is not in the scene as seen, %: measured "
         "(reported, on the benchmarks in brackets). Questions with an answer that both benchmarks have, counting "
         f"questions left out; Super-CLEVR-style ones are the first {OTHER_QUESTIONS:,} of their test split, eight an "
-        "image, as in Table 2. T5 does not learn from Super-CLEVR's programs, which COVR's form cannot say; lxmert reads "
-        "one image, so that it neither learns nor answers COVR-style questions. Between GQA and VQA not testable here: "
+        "image, as in Table 2. T5 does not learn from Super-CLEVR's programs, which COVR's form cannot say; lxmert "
+        "reads one image, so that it neither learns nor answers COVR-style questions. Between GQA and VQA not testable "
+        "here: "
         "`shiftscope test transfer --model MODEL --data VQA --from GQA`.",
     )
 
@@ -359,9 +360,9 @@ def _build_shots(matrix: HeldOutMatrix | None) -> FigureTable:
         ("template", "change", "K", "draws", VISUALBERT, T5, f"{T5} [GT]", COMPOSING, f"{COMPOSING} [GT]"),
         tuple(rows),
         f"{MEASURED} K variants of training questions are added to the whole training set, and the model (of "
-        "neuro-symbolic ones the question parser) is trained again. Of several draws, whose words all differ, the mean, "
-        "with an interval over images and draws. An example of *no ↔ some* is of either direction; one that asks "
-        "for some, like all of *some → none of the*, is in words that training has.",
+        "neuro-symbolic ones the question parser) is trained again. Of several draws, whose words all differ, the "
+        "mean, with an interval over images and draws. An example of *no ↔ some* is of either direction; one that "
+        "asks for some, like all of *some → none of the*, is in words that training has.",
     )
 
 
