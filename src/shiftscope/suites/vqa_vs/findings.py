@@ -161,7 +161,7 @@ def _ssl_needs_ood_choice(results: SelectionResults) -> Finding:
     told = f"OOD test {_interval(chosen)}, IID val {_interval(plain)} points"
     epochs = results.list_epochs("updn+ssl", IID_VAL)
     told += f"; epochs chosen on IID val: {', '.join(map(str, epochs))}"
-    before = [begins_after(run.recipe["epochs"]) for run in results.list_runs("updn+ssl")]
+    before = [begins_after(len(next(iter(run.right.values())))) for run in results.list_runs("updn+ssl")]
     acts = all(epoch > last for epoch, last in zip(epochs, before, strict=True))
     if not acts:
         told += f" (its own term begins after epoch {max(before)})"

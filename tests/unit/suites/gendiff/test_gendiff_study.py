@@ -313,7 +313,7 @@ def test_a_training_whose_figures_are_of_several_weights_is_named():
     """Its entries on different test sets may have come from different machines."""
     first, derived = make_entry(T5, **{PLAIN: 50}), make_entry(T5, SEGMENTS, **{VARIANT: 40})
     for change, words in (
-        ({}, "property held out."),
+        ({}, "those that are equal."),
         ({"recipe": "b"}, "same scene parser: those of t5."),
         ({"val": 0.5}, "are not all of the same weights: t5-iid."),
     ):
