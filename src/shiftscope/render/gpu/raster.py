@@ -594,7 +594,7 @@ def _find_missing(kind: str) -> str:
     except ImportError:
         return "torch is not installed (pip install 'shiftscope[models]')"
     try:
-        import triton  # type: ignore[import-not-found, unused-ignore]
+        import triton
     except ImportError:
         return "Triton is not installed (it comes with torch for CUDA)"
     if kind == "cpu" and triton.knobs.runtime.interpret:

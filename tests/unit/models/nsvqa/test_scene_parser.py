@@ -761,7 +761,7 @@ def test_it_learns_four_images_by_heart():
     learned = loss.SceneParserBatch(torch.from_numpy(images), label_scenes(scenes).to_tensors())
     optimiser = torch.optim.AdamW(module.parameters(), lr=1e-2)
     sums = []
-    for _ in range(80):
+    for _ in range(120):
         total, _ = loss.compute_loss(module, learned)
         optimiser.zero_grad()
         total.backward()
