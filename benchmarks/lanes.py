@@ -56,6 +56,7 @@ class LanesRun:
         if failed := self.run_lane("shared", plan.shared):
             return failed
         if self.is_over():  # what they share may not have been begun, or have been paused
+            print("the time is over before any lane began; the same command resumes", flush=True)
             return 0
         for name in plan.lanes:
             link_data(self.out / "shared" / DATA, self.out / name / DATA)

@@ -83,6 +83,13 @@ def average(some: Sequence[Ends]) -> Ends:
     return _around(value, below, math.hypot(*(one.high - one.value for one in some)) / n)
 
 
+def average_overlapping(some: Sequence[Ends]) -> Ends:
+    """The mean of figures that may be of the same questions: as unsure as if all of them were off alike."""
+    n = len(some)
+    value = sum(one.value for one in some) / n
+    return _around(value, sum(one.value - one.low for one in some) / n, sum(one.high - one.value for one in some) / n)
+
+
 def is_above(figure: Ends, bound: float = 0.0, comparisons: int = 1) -> Decided:
     """Whether it is above a bound, of one comparison or of several that must all hold."""
     if figure.low > bound:

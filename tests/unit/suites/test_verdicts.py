@@ -6,7 +6,17 @@ import pytest
 
 from shiftscope.result import Score
 from shiftscope.suites.study import FAILS, HOLDS, UNDECIDED
-from shiftscope.suites.verdicts import Ends, average, count_between, is_above, is_below, is_within, join, name_verdict
+from shiftscope.suites.verdicts import (
+    Ends,
+    average,
+    average_overlapping,
+    count_between,
+    is_above,
+    is_below,
+    is_within,
+    join,
+    name_verdict,
+)
 
 NEAR_ONE, OPEN = Ends(1.0, 0.9, 1.1), Ends(0.1, -0.2, 0.4)
 
@@ -30,6 +40,8 @@ def test_a_difference_is_as_unsure_as_both():
     assert (less.value, less.low, less.high) == pytest.approx((0.1, -0.4, 0.6))
     mean = average([Ends(0.0, -0.3, 0.3), Ends(1.0, 0.6, 1.4)])
     assert (mean.value, mean.low, mean.high) == pytest.approx((0.5, 0.25, 0.75))
+    mean = average_overlapping([Ends(0.0, -0.3, 0.3), Ends(1.0, 0.6, 1.4)])
+    assert (mean.value, mean.low, mean.high) == pytest.approx((0.5, 0.15, 0.85))
 
 
 def test_what_has_no_interval_decides_nothing():
@@ -38,6 +50,7 @@ def test_what_has_no_interval_decides_nothing():
         assert is_above(unknown, 0.0) is None and is_below(unknown, 0.0) is None
         assert is_above(unknown - NEAR_ONE, 0.0) is None and is_above(NEAR_ONE - unknown, 0.0) is None
         assert is_above(average([NEAR_ONE, unknown]), 0.0) is None
+        assert is_above(average_overlapping([NEAR_ONE, unknown]), 0.0) is None
     assert math.isnan(Ends.read(Score("x", None, 5)).value)
 
 

@@ -57,7 +57,8 @@ def test_nothing_begins_after_ctrl_c(tmp_path):
     assert sum(line.startswith(("one: timeit", "two: timeit")) for line in (*told, *rest.splitlines())) == 2
 
 
-def test_no_command_begins_when_the_time_is_over(tmp_path):
+def test_no_command_begins_when_the_time_is_over(tmp_path, capsys):
     assert run(tmp_path, 0.1) == 0
+    assert "the same command resumes" in capsys.readouterr().out
     assert not (tmp_path / "results" / "good.log").exists()
     assert not (tmp_path / "out" / "good").exists()  # nothing of data that may be half made

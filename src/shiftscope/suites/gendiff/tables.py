@@ -350,10 +350,11 @@ def _build_shots(matrix: HeldOutMatrix | None) -> FigureTable:
                 (COMPOSING, GT_EXEC, ""),
             ):
                 score, draws = measure_shots(matrix, model, row, shots, how)
-                counts.add(draws)
+                if score is not None:
+                    counts.add(draws)
                 cells.append(FigureCell(score, REPORTED.find("k_shot", *row, shots, column)))
             rows.append(
-                (*row, str(shots), f"{min(counts)}–{max(counts)}" if len(counts) > 1 else _count(counts), *cells)
+                (*row, str(shots), f"{min(counts)}–{max(counts)}" if len(counts) > 1 else _count(counts or {0}), *cells)
             )
     return FigureTable(
         "Table 8: K examples of the contrast set learned from",
