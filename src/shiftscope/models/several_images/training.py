@@ -15,7 +15,7 @@ from ...scene import Scene
 from ...schema import Schema
 from ...trainable import ANSWERS, IMAGES, Rows, SplitData, TrainRecipe
 from ..end_to_end.pretrained import DEEPNET, START
-from ..end_to_end.questions import AnswererConfig
+from ..end_to_end.questions import UNKNOWN, AnswererConfig
 from ..end_to_end.training import ANSWERER, NOTHING, STEP, AnswerExamples, AnswerStage
 from .questions import NO_IMAGE, ImageSetQuestions
 
@@ -39,7 +39,7 @@ class ImageSetStage(AnswerStage):
     start = DEEPNET  # how layers begin that nothing was learned with before
     captured = True
     compiled: tuple[str, ...] = ("settle",)
-    recipe = TrainRecipe(epochs=16, batch=256, lr=3e-4, weight_decay=0.01, warmup=0.05, clip=1.0, tail=4)
+    recipe = TrainRecipe(epochs=8, batch=256, lr=3e-4, weight_decay=0.01, warmup=0.05, clip=1.0, tail=4)
 
     def configure(self, settings: Mapping[str, str]) -> Self:
         from ..end_to_end.image_features import HUB
@@ -72,14 +72,22 @@ class ImageSetStage(AnswerStage):
         return module
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
-        if self.start == DEEPNET and not self.needs:
-            from ..end_to_end.initial_weights import shrink_branches
-
-            shrink_branches(module)
+        if not self.needs:
+            self._begin_from_nothing(module)
         if module.features is not None:
             from ..end_to_end.image_features import load_scene_parser
 
             module.features.load_state_dict(load_scene_parser(config.features, self.backbone).state_dict())
+
+    def _begin_from_nothing(self, module: Any) -> None:
+        import torch
+
+        with torch.no_grad():
+            module.word_table[UNKNOWN] = 0.0  # a word that training never showed says nothing
+        if self.start == DEEPNET:
+            from ..end_to_end.initial_weights import shrink_branches
+
+            shrink_branches(module)
 
     def see(self, data: SplitData, config: AnswererConfig, device: str) -> SplitData:
         """With what there is to see of each image, as one tensor: regions, or the pixels as they are."""

@@ -138,7 +138,8 @@ class CovrHeldOutStudy(HeldOutStudy):
         if VISUALBERT in seen and EASY in splits:
             found.append(HeldOutTraining(VISUALBERT, EASY))
         for model in seen:
-            found += [one for name in splits if name in COVR_SPLITS for one in _list_split(model, name, seeds)]
+            pairs = [pair for name in splits if name in COVR_SPLITS for pair in _list_split(model, name, seeds)]
+            found += [one for kind in zip(*pairs, strict=True) for one in kind]  # what is held out, then iid-size
             if model == VISUALBERT:
                 found += [
                     HeldOutTraining(model, HELD_OUT, name, shots)
@@ -185,12 +186,12 @@ class CovrHeldOutStudy(HeldOutStudy):
         return f"shiftscope study covr --scale paper --models {training.model} --splits {what}{seeds} --out DIR"
 
 
-def _list_split(model: str, name: str, seeds: Sequence[int]) -> Iterator[HeldOutTraining]:
+def _list_split(model: str, name: str, seeds: Sequence[int]) -> Iterator[tuple[HeldOutTraining, HeldOutTraining]]:
+    """For each seed the training without what is held out, and the one on as many questions of all kinds."""
     shots = COVR_SPLITS[name].shots
     for seed in seeds:
         if not seed or name in SEEDED:
-            yield HeldOutTraining(model, HELD_OUT, name, shots, seed)
-            yield HeldOutTraining(model, IID_SIZE, name, shots, seed)
+            yield HeldOutTraining(model, HELD_OUT, name, shots, seed), HeldOutTraining(model, IID_SIZE, name, shots, seed)
 
 
 def measure_split(matrix: HeldOutMatrix | None, model: str, split: str, wording: str) -> dict[str, Score | None]:
