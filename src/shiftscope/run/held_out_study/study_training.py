@@ -157,15 +157,15 @@ class StudyTrainer:
 
     def _describe(self, stage: TrainStage, trained: TrainedFolder, learned: int) -> FinishedTraining:
         entry = trained.about[stage.name]
-        speeds = [json.loads(line)["examples_per_second"] for line in (trained.folder / LOG).read_text().splitlines()]
+        rows = [json.loads(line) for line in (trained.folder / LOG).read_text().splitlines()]
         return FinishedTraining(
             trained,
             learned,
             stage.choose_by(entry["val"]) if entry["val"] else None,
-            f"{entry['epoch']} of {entry['recipe']['epochs']}",
+            f"{entry['epoch']} of {sum(row['part'] == stage.name for row in rows)}",
             entry["rise"],
             {name: float(value) for name, value in trained.about["seconds"].items()},
-            max(speeds, default=0.0),
+            max((row["examples_per_second"] for row in rows), default=0.0),
             content_id([stage.describe(trained.schema), entry["recipe"]]),
         )
 
