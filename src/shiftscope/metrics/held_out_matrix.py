@@ -27,6 +27,7 @@ from .significance import PairedTest, add_seed_variance, run_paired_test
 FORMAT = 1
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
 IID, IID_SIZE, HELD_OUT, EASY = "iid", "iid_size", "held_out", "easy"  # what a model learned from
 BEFORE = "before"  # key of seconds: what a model learned before all its trainings of a study
 K_SHOT, OTHER = "k_shot", "other"  # all, and `shots` examples of a contrast set besides; another benchmark's questions
@@ -241,11 +242,11 @@ class HeldOutMatrix:
         counts, images = unpack_array(self.test.image_counts, np.uint8), unpack_array(self.test.images, np.uint32)
         return counts.astype(np.int64), images.astype(np.int64)
 
-    def find_rows(self, split: str = "", template: str = "") -> npt.NDArray[np.int64]:
-        """The questions with the property of a split, or of a template; all without either."""
+    def find_rows(self, split: str = "", template: str = "", *, without: bool = False) -> Rows:
+        """The questions with the property of a split, or `without` it, and of a template; all where none is named."""
         there = np.ones(self.test.count, np.bool_)
         if split:
-            there &= self.test.find_marks(split)
+            there &= self.test.find_marks(split) != without
         if template:
             there &= self._template == self.test.templates.index(template)
         return np.flatnonzero(there)
@@ -263,10 +264,20 @@ class HeldOutMatrix:
         return sorted(one.seed for one in self.entries if _with_seed(one, 0) == _with_seed(training, 0))
 
     def measure_accuracy(
-        self, training: HeldOutTraining, *, split: str = "", template: str = "", wording: str = PLAIN
+        self,
+        training: HeldOutTraining,
+        *,
+        split: str = "",
+        template: str = "",
+        wording: str = PLAIN,
+        rows: Rows | None = None,
     ) -> Score | None:
-        """With an interval over images, and over seeds where there are several, whose mean it is then."""
-        hits, rows = self.find_hits(training, wording, self.list_seeds(training)), self.find_rows(split, template)
+        """With an interval over images, and over seeds where there are several, whose mean it is then.
+
+        `rows` are the questions, where these are not those of a split or template.
+        """
+        hits = self.find_hits(training, wording, self.list_seeds(training))
+        rows = self.find_rows(split, template) if rows is None else rows
         if hits is None or not len(rows):
             return None
         found = self._cluster(rows).estimate_shares(hits[rows], np.ones(len(rows)))
@@ -274,7 +285,7 @@ class HeldOutMatrix:
         made = Score("accuracy", float(found.value[0]), len(rows), low, high, scenes=int(found.scenes[0]))
         return _add_seed_parts(made, [_vary(self.list_shares(training, wording, rows))], (0.0, 1.0))
 
-    def list_shares(self, training: HeldOutTraining, wording: str, rows: npt.NDArray[np.int64]) -> list[float]:
+    def list_shares(self, training: HeldOutTraining, wording: str, rows: Rows) -> list[float]:
         """By seed the share of these questions that is right."""
         found = [self.find_hits(training, wording, (seed,)) for seed in self.list_seeds(training)]
         return [float(hits[rows].mean()) for hits in found if hits is not None]
@@ -321,13 +332,14 @@ class HeldOutMatrix:
         template: str = "",
         wording: str = PLAIN,
         than: str = "",
+        rows: Rows | None = None,
     ) -> PairedTest | None:
         """The first less the second, paired by question; `than` is the second's wording, where it is another.
 
         The interval is over images, and over seeds where there are several; two wordings to one training are paired by
         seed too.
         """
-        rows = self.find_rows(split, template)
+        rows = self.find_rows(split, template) if rows is None else rows
         worded = ((first, wording), (second, than or wording))
         pair = [self.find_hits(one, words, self.list_seeds(one)) for one, words in worded]
         if pair[0] is None or pair[1] is None or not len(rows):
@@ -338,7 +350,7 @@ class HeldOutMatrix:
             sides = [[a - b for a, b in zip(*sides, strict=True)]]
         return add_seed_variance(test, sides)
 
-    def _cluster(self, rows: npt.NDArray[np.int64]) -> SceneClusters:
+    def _cluster(self, rows: Rows) -> SceneClusters:
         counts, images = self._clusters
         starts = np.cumsum(counts) - counts
         mine = counts[rows]

@@ -1,11 +1,12 @@
 """The page of a study of held-out splits, as Markdown, from stored records alone: the paper's tables, and findings."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from ..metrics.held_out_matrix import BEFORE, OTHER_IMAGES, HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
+from ..metrics.held_out_matrix import BEFORE, HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
+from ..metrics.held_out_sight import LEAST, Sight, measure_sight
 from ..result import Score
 from ..suites.held_out_study import FigureCell, FigureTable, HeldOutStudy, Settings, load_held_out_study
 from .number_format import DASH, format_percent, format_score
@@ -13,10 +14,9 @@ from .table import Table
 
 DIGITS = 1
 MOST_LABELS = 8  # trainings that are named beside their command
-LEAST_SIGHT = 0.05  # a training to which its images add less did not come to see
+RISING = 0.003  # of validation over the last quarter of the epochs, from where on a training is not at its end
 
-# By training: its accuracy, that about another question's images, and the points between.
-Sight = dict[HeldOutTraining, tuple[Score | None, Score | None, Score]]
+Sights = Mapping[HeldOutTraining, Sight]
 
 
 def find_matrix(
@@ -50,10 +50,12 @@ def _is_shared(record: HeldOutRecord, study: HeldOutStudy, planned: AbstractSet[
     return not isinstance(record, HeldOutEntry) or replace(record.training, seed=0) in planned
 
 
-def list_held_out_tables(study: HeldOutStudy, matrix: HeldOutMatrix | None, sight: Sight | None = None) -> list[Table]:
+def list_held_out_tables(
+    study: HeldOutStudy, matrix: HeldOutMatrix | None, sights: Sights | None = None
+) -> list[Table]:
     """The paper's tables, findings, what differs, trainings, and what is not measured with its command.
 
-    `sight` is what the images add, where it was measured already.
+    `sights` are what the images add, where it was measured already.
     """
     found = [_build_table(one) for one in study.list_tables(matrix)]
     rows = [(f.says, f.verdict, f.figures or DASH, f.rule) for f in study.check_findings(matrix)]
@@ -61,7 +63,7 @@ def list_held_out_tables(study: HeldOutStudy, matrix: HeldOutMatrix | None, sigh
     found.append(Table("What differs from the paper", ("of", "there", "here"), study.differences))
     if matrix is not None and matrix.list_entries():
         found.append(_list_trainings(matrix))
-        found += _list_sight(matrix, measure_sight(matrix) if sight is None else sight)
+        found += _list_sight(matrix, measure_sight(matrix) if sights is None else sights)
     found.append(_list_missing(study, matrix))
     return found
 
@@ -73,8 +75,8 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
     folder = f"docs/results/{suite}"
     known = f" --known docs/results/{study.data_suite}" if study.data_suite else ""
     made_by = f"shiftscope study {suite} --tables --cells {folder}{known} --page {folder}.md"
-    done = len(matrix.list_entries()) if matrix else 0
-    sight = measure_sight(matrix) if matrix else {}
+    done = set(matrix.list_entries()) if matrix else set()
+    sights = measure_sight(matrix) if matrix else {}
     planned = _list_planned(study)
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
@@ -84,23 +86,23 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
         else f"**Scale {name}: a trial run of the pipeline. With so few questions, neither figures nor verdicts say "
         "anything about the models.**",
         study.describe_scale(study.find_scale(name)),
-        _describe_counts(matrix, sight),
-        f"{done} trainings are measured; {len(planned)} are planned with one seed. A dash is a figure that is not "
-        "measured, and the last table has the commands. Figures in brackets are *reported* by the paper, on "
-        "photographs; all others are *measured* here. Intervals are 95%, over images (docs/decisions/022; those of "
-        "generalization scores are Fieller's), and over seeds where several are measured: a figure of one "
-        "seed does not tell how much another training would differ.",
-        *(table.to_markdown() for table in list_held_out_tables(study, matrix, sight)),
+        _describe_counts(matrix, sights),
+        f"{len(done)} trainings are measured, {len(done - {*planned})} of them further seeds; {len(planned)} are "
+        "planned with one seed. A dash is a figure that is not measured, and the last table has the commands. Figures "
+        "in brackets are *reported* by the paper, on photographs; all others are *measured* here. Intervals are 95%, "
+        "over images (docs/decisions/022; those of generalization scores are Fieller's), and over seeds where several "
+        "are measured: a figure of one seed does not tell how much another training would differ.",
+        *(table.to_markdown() for table in list_held_out_tables(study, matrix, sights)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _describe_counts(matrix: HeldOutMatrix | None, sight: Sight) -> str:
+def _describe_counts(matrix: HeldOutMatrix | None, sights: Sights) -> str:
     if matrix is None:
         return "Nothing is measured yet."
     counts = ", ".join(f"{split} {n:,}" for split, n in matrix.test.questions.items())
     other = f" Entries of other data, left out: {matrix.left_out}." if matrix.left_out else ""
-    if blind := len(_list_blind(sight)):
+    if blind := len(_list_blind(sights)):
         other += f" Trainings that did not come to see: {blind} (What the images add)."
     hidden = matrix.planned_otherwise
     other += f" Entries of trainings that are planned otherwise today, left out: {hidden}." if hidden else ""
@@ -116,13 +118,14 @@ def _format_cell(cell: FigureCell | str) -> str:
     """61.2 ± 1.4 (55.8): measured, and in brackets reported."""
     if isinstance(cell, str):
         return cell
-    shown = format_figure(cell.measured)
+    marked = f"{format_figure(cell.measured)} {cell.mark}" if cell.measured is not None else cell.mark
+    shown = marked.strip() or DASH
     return shown if cell.reported is None else f"{shown} ({format_percent(cell.reported, DIGITS)})"
 
 
 def format_figure(score: Score | None) -> str:
     if score is not None and score.value is None:
-        return "no gap"  # the text-only model is as good as the upper bound
+        return "no score"  # the text-only model is as good as the upper bound, or a training did not come to see
     return format_score(score, DIGITS)
 
 
@@ -138,7 +141,10 @@ def _list_trainings(matrix: HeldOutMatrix) -> Table:
         )
     heads = ("training", "questions", "val", "epoch", "rise, last quarter", "seconds", "questions/s", "device")
     note = "val is of the validation questions without the property held out; the epoch was chosen by them, or by the "
-    note += "first of them where a model reads slowly, and is the first of those that are equal."
+    note += "first of them where a model reads slowly, and is the first of those that are equal. Several trainings "
+    note += "shared a GPU as often as not, so that questions/s and seconds are not what one alone takes."
+    if rising := [t for t, one in sorted(matrix.list_entries().items()) if one.epoch and one.rise >= RISING]:
+        note += f" Ended while validation still rose by {100 * RISING:g} points or more: {_list_labels(rising)}."
     begun = {t.model: entry.seconds[BEFORE] for t, entry in matrix.list_entries().items() if BEFORE in entry.seconds}
     if begun:
         told = ", ".join(f"{model} {seconds:,.0f} s" for model, seconds in sorted(begun.items()))
@@ -157,40 +163,31 @@ def _list_repeated(names: Iterable[str]) -> list[str]:
     return sorted(name for name, n in Counter(names).items() if n > 1)
 
 
-def measure_sight(matrix: HeldOutMatrix) -> Sight:
-    """What the images add to each training that was asked about other ones, on the test set that is its own."""
-    found = {}
-    for one in (matrix, *matrix.derived.values()):
-        for training, entry in one.entries.items():
-            alone = HeldOutMatrix(one.test, [entry])
-            pair = alone.compare(training, training, than=OTHER_IMAGES)
-            if pair is not None and pair.drop is not None:
-                added = Score("sight", pair.drop, one.test.count, pair.low, pair.high)
-                other = alone.measure_accuracy(training, wording=OTHER_IMAGES)
-                found[training] = (alone.measure_accuracy(training), other, added)
-    return {training: found[training] for training in sorted(found)}
-
-
-def _list_blind(sight: Sight) -> list[HeldOutTraining]:
+def _list_blind(sights: Sights) -> list[HeldOutTraining]:
     """The trainings that surely did not come to see."""
-    return [k for k, (*_, added) in sight.items() if added.high is not None and added.high < LEAST_SIGHT]
+    return [training for training, sight in sights.items() if sight.blind]
 
 
-def _list_sight(matrix: HeldOutMatrix, sight: Sight) -> Iterator[Table]:
-    if not sight:
+def _list_sight(matrix: HeldOutMatrix, sights: Sights) -> Iterator[Table]:
+    if not sights:
         return
-    rows = [(training.label, *map(format_figure, scores)) for training, scores in sight.items()]
+    rows = [
+        (training.label, *map(format_figure, (sight.accuracy, sight.elsewhere, sight.added)))
+        for training, sight in sights.items()
+    ]
     note = (
-        "All test questions like those it learned from; about other images: the same questions, each shown the images "
-        "of another one that has as many. Paired by question. Who reads the question alone loses nothing."
+        "Test questions like those it learned from, without those that have what was held out; about other images: the "
+        "same questions, each shown the images of another one that has as many. Paired by question. Who reads the "
+        "question alone loses nothing."
     )
-    if blind := _list_blind(sight):
+    if blind := _list_blind(sights):
         note += (
-            f" Surely less than {100 * LEAST_SIGHT:.0f} points, so that it did not come to see: "
+            f" Surely less than {100 * LEAST:.0f} points, or than half of what they add to the model's in-domain "
+            "training on the same questions, so that it did not come to see: "
             f"{', '.join(training.label for training in blind)}."
         )
-    models = {training.model for training in sight}
-    if left := [one for one in sorted(matrix.list_entries()) if one.model in models and one not in sight]:
+    models = {training.model for training in sights}
+    if left := [one for one in sorted(matrix.list_entries()) if one.model in models and one not in sights]:
         note += f" Not asked about other images: {_list_labels(left)}."
     heads = ("training", "accuracy", "about other images", "what the images add, points")
     yield Table("What the images add", heads, rows, note)

@@ -26,10 +26,19 @@ SHOT_RULE = ""  # to be named once K-shot examples are drawn otherwise, so that 
 
 
 class FigureCell(NamedTuple):
-    """A figure as measured, and as its paper reports it; either may be missing."""
+    """A figure as measured, and as its paper reports it; either may be missing. A note says what a mark stands for."""
 
     measured: Score | None
     reported: float | None = None
+    mark: str = ""
+
+
+BLIND, NO_GAP = "†", "‡"  # marks of figures, as in MARKS
+MARKS = (
+    f"{BLIND}: of a training that did not come to see (What the images add), so that it tells nothing of what was held "
+    f"out, and has no score. {NO_GAP}: in-domain the model is not surely above its text-only twin on these questions, "
+    "so that there is nothing to lose."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from typing import Any
 
 from ...errors import unknown
 from ...metrics.held_out_matrix import EASY, HELD_OUT, IID, IID_SIZE, PARAPHRASED, PLAIN, HeldOutMatrix, HeldOutTraining
+from ...metrics.held_out_sight import has_gap, is_blind
 from ...metrics.intervals import student_quantile
 from ...result import Score
 from ...shift.held_out import COVR_SPLITS, DRAWN_SPLITS, FEW_SHOT, SHOTS, ZERO_SHOT
 from ...shift.held_out.predicates import DRAWS
-from ..held_out_study import FigureCell, FigureTable, HeldOutStudy
+from ..held_out_study import BLIND, MARKS, NO_GAP, FigureCell, FigureTable, HeldOutStudy
 from ..study import Finding
 from .reported import REPORTED, find_accuracy
 from .suite import CovrSpec
@@ -96,7 +97,23 @@ class CovrHeldOutStudy(HeldOutStudy):
             "of the same pairs as many as take a fifth of the questions away: with so few names, a fifth of the pairs "
             "would take six in seven",
         ),
-        ("epochs", "8", "as the recipe says or `--epochs`; the table of trainings tells which was best, of how many"),
+        (
+            "epochs",
+            "8",
+            "8, in which the rate falls as a cosine, and up to four more at the lowest rate while validation rises; "
+            "the table of trainings tells which was best, of how many, and which ended while it rose",
+        ),
+        (
+            "what stands for an image and the question",
+            "in Volta's controlled models the product of what the first word and the image's mean region have become",
+            "vilbert's is such a product, visualbert's is the first word alone; `--set product=1` gives it one, too",
+        ),
+        (
+            "words that training never showed",
+            "are cut into known pieces",
+            "say nothing to the text-only twins. To visualbert and vilbert they stand for the mask of a hidden word, "
+            "which captions taught them to fill in: this concerns paraphrased questions",
+        ),
         ("figures of splits", "of the test split", "the same; Figure 13 is of the test split too, not of development"),
     )
 
@@ -191,15 +208,24 @@ def _list_split(model: str, name: str, seeds: Sequence[int]) -> Iterator[tuple[H
     shots = COVR_SPLITS[name].shots
     for seed in seeds:
         if not seed or name in SEEDED:
-            yield HeldOutTraining(model, HELD_OUT, name, shots, seed), HeldOutTraining(model, IID_SIZE, name, shots, seed)
+            yield (
+                HeldOutTraining(model, HELD_OUT, name, shots, seed),
+                HeldOutTraining(model, IID_SIZE, name, shots, seed),
+            )
+
+
+def list_draws(split: str) -> list[str]:
+    """The splits that a row is the mean of."""
+    return [f"{split}_{n}" for n in DRAWS] if split in dict(DRAWN_SPLITS) else [split]
 
 
 def measure_split(matrix: HeldOutMatrix | None, model: str, split: str, wording: str) -> dict[str, Score | None]:
     """The figures of one row: text-only, held out, iid-size and iid on the questions with the property, and the score.
 
-    Of program and lexical splits the mean over the draws, once all are measured, with their standard deviation.
+    Of program and lexical splits the mean over the draws, once all are measured, with their standard deviation. A
+    score without a value is one of which nothing is known: there is no gap, or a training did not come to see.
     """
-    drawn = [f"{split}_{n}" for n in DRAWS] if split in dict(DRAWN_SPLITS) else [split]
+    drawn = list_draws(split)
     if matrix is None or any(name not in matrix.test.marks for name in drawn):
         return {}
     rows = [_measure_drawn(matrix, model, name, wording) for name in drawn]
@@ -210,29 +236,52 @@ def measure_score(matrix: HeldOutMatrix | None, model: str, split: str, wording:
     """The generalization score of a split with its interval at 95%; of several draws Student's, over the draws."""
     found = measure_split(matrix, model, split, wording).get("score")
     if found is None or found.value is None or found.high is None or split not in dict(DRAWN_SPLITS):
-        return found
+        return found  # a score of which nothing is known, too
     half = student_quantile(len(DRAWS) - 1) * (found.high - found.value) / len(DRAWS) ** 0.5
     return replace(found, low=found.value - half, high=found.value + half)
 
 
-def _measure_drawn(matrix: HeldOutMatrix, model: str, split: str, wording: str) -> dict[str, Score | None]:
+def list_row(model: str, split: str) -> dict[str, HeldOutTraining]:
+    """The trainings of a row of one split, by column."""
     shots = COVR_SPLITS[split].shots
-    trainings = {
+    return {
         "text": HeldOutTraining(TEXT_TWINS[model]),
         "held_out": HeldOutTraining(model, HELD_OUT, split, shots),
         "iid_size": HeldOutTraining(model, IID_SIZE, split, shots),
         "iid": HeldOutTraining(model),
     }
+
+
+def _measure_drawn(matrix: HeldOutMatrix, model: str, split: str, wording: str) -> dict[str, Score | None]:
+    trainings = list_row(model, split)
     found = {name: matrix.measure_accuracy(one, split=split, wording=wording) for name, one in trainings.items()}
     three = (trainings[name] for name in ("held_out", "text", "iid_size"))
     found["score"] = matrix.measure_generalization(*three, split=split, wording=wording)
+    if found["score"] is not None and any(is_blind(matrix, one) for one in trainings.values()):
+        found["score"] = Score("generalization_score", None, found["score"].n)
     return found
 
 
+def _list_marks(matrix: HeldOutMatrix | None, model: str, split: str, wording: str) -> dict[str, str]:
+    """By column what its figure is to be read with."""
+    marks: dict[str, str] = {}
+    for name in list_draws(split):
+        if matrix is None or name not in matrix.test.marks:
+            continue
+        trainings = list_row(model, name)
+        marks |= {column: BLIND for column, one in trainings.items() if is_blind(matrix, one)}
+        if has_gap(matrix, trainings["iid"], trainings["text"], name, wording) is False:
+            marks["iid"] = NO_GAP
+    return marks
+
+
 def _average_draws(scores: Sequence[Score | None]) -> Score | None:
-    known = [(s, s.value) for s in scores if s is not None and s.value is not None]
-    if len(scores) < 2 or len(known) < len(scores):
+    there = [s for s in scores if s is not None]
+    if len(scores) < 2 or len(there) < len(scores):
         return scores[0] if len(scores) == 1 else None
+    known = [(s, s.value) for s in there if s.value is not None]
+    if len(known) < len(there):
+        return next(s for s in there if s.value is None)
     mean, spread = fmean(value for _, value in known), stdev(value for _, value in known)
     return Score(known[0][0].metric, mean, sum(s.n for s, _ in known), mean - spread, mean + spread)
 
@@ -253,8 +302,9 @@ def _build_splits(
     rows: list[tuple[FigureCell | str, ...]] = []
     for name in names:
         measured, reported = measure_split(matrix, model, name, wording), _find_reported(model, wording, name)
+        marks = _list_marks(matrix, model, name, wording)
         cells = [
-            FigureCell(measured.get(column), reported[column])
+            FigureCell(measured.get(column), reported[column], marks.get(column, ""))
             for column in ("text", "held_out", "score", "iid_size", "iid")
         ]
         rows.append((name, _count_filtered(matrix, name), *cells))
@@ -265,7 +315,7 @@ def _build_splits(
         tuple(rows),
         "Accuracy on the test questions with the property, %, and generalization score, %: measured (reported). "
         "Of program and lexical splits the mean of the draws ± their standard deviation. The M questions, and those of "
-        "iid-size, are drawn once, whatever the seed of a training.",
+        f"iid-size, are drawn once, whatever the seed of a training. {MARKS}",
     )
 
 

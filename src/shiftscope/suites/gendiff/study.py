@@ -109,6 +109,12 @@ class GenDiffStudy(HeldOutStudy):
             "splits hold out, which question parsers do not meet",
         ),
         (
+            "their epochs, their text-only twin, and words that training never showed",
+            "8 epochs; images are zeroed; words are cut into known pieces",
+            "as docs/results/covr.md tells: 8 epochs and up to four more; one image of zeros, no captions for the "
+            "twin; new words say nothing to the twin, and ask the others for a hidden word",
+        ),
+        (
             "question parsers",
             "T5, BART and GPT-2, pretrained on text",
             "the same architectures, smaller, from nothing; beside them a parser that composes (docs/decisions/049)",

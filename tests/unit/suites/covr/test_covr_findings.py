@@ -1,11 +1,14 @@
 """COVR's findings are decided by intervals over the stored bits, not by which of two figures is larger."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from shiftscope.metrics.held_out_matrix import (
     HELD_OUT,
     IID_SIZE,
+    OTHER_IMAGES,
     PARAPHRASED,
     PLAIN,
     HeldOutEntry,
@@ -16,7 +19,8 @@ from shiftscope.metrics.held_out_matrix import (
     pack_bits,
 )
 from shiftscope.suites.covr.findings import SETUPS, check_findings
-from shiftscope.suites.covr.study import TEMPLATES, measure_score, measure_split
+from shiftscope.suites.covr.study import STUDY, TEMPLATES, measure_score, measure_split
+from shiftscope.suites.held_out_study import BLIND, NO_GAP
 from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED
 
 COUNT = 1500
@@ -101,3 +105,67 @@ def test_setups_are_counted_as_far_as_they_are_sure():
     found = {one.says: one for one in check_findings(HeldOutMatrix(make_test(), [make_entry(TEXT, 0.4)]))}
     assert found["About half of the setups expose a weakness: 10 of 21 in the paper."].verdict == NOT_MEASURED
     assert len(SETUPS) == 21
+
+
+def show_images(entry, share):
+    """The same training, and how often it is right about other images."""
+    order = np.random.default_rng(0).permutation(COUNT) / COUNT
+    return replace(entry, right={**entry.right, OTHER_IMAGES: pack_bits(order < share)})
+
+
+def find_row(matrix, title, name):
+    table = next(one for one in STUDY.list_tables(matrix) if one.title.startswith(title))
+    return dict(zip(table.heads, next(row for row in table.rows if row[0] == name), strict=True))
+
+
+@pytest.mark.parametrize(("seen", "verdict", "mark"), [(0.75, HOLDS, ""), (0.5, UNDECIDED, BLIND)])
+def test_a_training_that_did_not_come_to_see_has_no_score(seen, verdict, mark):
+    """Though images add more than 5 points: it is less than half of what they add in-domain."""
+    split = "has_quant_compscope_has_quant_all"
+    test = make_test(split)
+    marked = np.arange(COUNT) % 2 == 0
+    held, size = list_scored(split, 0.2, 0)
+    held = show_images(replace(held, right=make_entry(IID, seen).right), 0.4)
+    low = np.where(marked, np.random.default_rng(1).random(COUNT) < 0.42, np.random.default_rng(1).random(COUNT) < seen)
+    held = replace(held, right={**held.right, PLAIN: pack_bits(low)})
+    matrix = HeldOutMatrix(
+        replace(test, marks={split: pack_bits(marked)}),
+        [make_entry(TEXT, 0.4), show_images(make_entry(IID, 0.8), 0.4), held, size],
+    )
+    row = find_row(matrix, "Table 8", split)
+    assert (row["M=0"].mark, row["iid"].mark) == (mark, "")
+    assert (row["gen. score"].measured.value is None) == bool(mark)
+    assert next(f for f in check_findings(matrix) if f.says.startswith("Zero-shot: a complex")).verdict == verdict
+
+
+def test_where_images_add_nothing_in_domain_there_is_nothing_to_lose():
+    matrix = HeldOutMatrix(make_test("has_quant"), [make_entry(TEXT, 0.4), make_entry(IID, 0.4)])
+    assert find_row(matrix, "Table 7", "has_quant")["iid"].mark == NO_GAP
+    matrix = HeldOutMatrix(make_test("has_quant"), [make_entry(TEXT, 0.4), make_entry(IID, 0.6)])
+    assert find_row(matrix, "Table 7", "has_quant")["iid"].mark == ""
+
+
+def test_what_the_text_leads_by_is_counted_where_it_does_not_name_the_answers():
+    options = np.array([TEMPLATES[k % len(TEMPLATES)].startswith("choose_") for k in range(COUNT)])
+    order = np.random.default_rng(0).permutation(COUNT) / COUNT
+    entries = [
+        replace(make_entry(one, 0.0), right={PLAIN: pack_bits(np.where(options, chosen, other) > order)})
+        for one, chosen, other in (
+            (HeldOutTraining("majority_per_template"), 0.0, 0.4),
+            (TEXT, 0.5, 0.42),
+            (IID, 0.5, 0.8),
+        )
+    ]
+    assert find_verdict("Most answers cannot be inferred", entries) == HOLDS
+
+
+@pytest.mark.parametrize(("open_ones", "verdict"), [(0.2, HOLDS), (0.9, FAILS)])
+def test_open_questions_are_hardest_if_they_are_for_both_models(open_ones, verdict):
+    order = np.random.default_rng(0).permutation(COUNT) / COUNT
+    asked = np.array([TEMPLATES[k % len(TEMPLATES)] in ("query_attr", "query_object") for k in range(COUNT)])
+    entries = [
+        replace(make_entry(one, 0.0), right={PLAIN: pack_bits(order < np.where(asked, share, 0.7))})
+        for one, share in ((IID, 0.2), (HeldOutTraining("vilbert"), open_ones))
+    ]
+    assert find_verdict("Open questions are hardest", entries) == verdict
+    assert find_verdict("Open questions are hardest", entries[:1]) == NOT_MEASURED

@@ -7,6 +7,7 @@ import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.metrics.held_out_matrix import (
+    DENIED,
     GT_EXEC,
     HELD_OUT,
     IID,
@@ -25,13 +26,14 @@ from shiftscope.metrics.held_out_matrix import (
     pack_array,
     pack_bits,
 )
-from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, measure_sight, render_held_out_markdown
+from shiftscope.metrics.held_out_sight import measure_sight
+from shiftscope.report.held_out_page import find_matrix, list_held_out_tables, render_held_out_markdown
 from shiftscope.run.generalization import contrast, segment_combine
 from shiftscope.run.held_out_study.held_out_study import HeldOutStudySpec
 from shiftscope.shift.held_out import DRAW_RULES
 from shiftscope.suites.gendiff.findings import ALTERED, KEPT, check_findings
 from shiftscope.suites.gendiff.reported import CONTRAST_ROWS, REPORTED, SHOT_ROWS
-from shiftscope.suites.gendiff.study import CONTRAST, MODELS, OTHER_SPLIT, SEGMENTS, SMALL, STUDY, name_row
+from shiftscope.suites.gendiff.study import CONTRAST, MODELS, OTHER_SPLIT, SEGMENTS, SMALL, STUDY, TABLE_4, name_row
 from shiftscope.suites.gendiff.tables import SEGMENT_KINDS, list_tables, measure_drop, measure_shots
 from shiftscope.suites.held_out_study import load_held_out_study
 from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED, UNDECIDED
@@ -73,6 +75,10 @@ def make_matrix(*entries):
         make_test(CONTRAST, {name_row(*row): everything for row in CONTRAST_ROWS}),
     ]
     return HeldOutMatrix.gather([*tests, *entries], "small")
+
+
+def find_verdict(says, matrix):
+    return next(one.verdict for one in check_findings(matrix) if one.says.startswith(says))
 
 
 def find_cell(matrix, title, row, head):
@@ -313,7 +319,7 @@ def test_a_training_whose_figures_are_of_several_weights_is_named():
     """Its entries on different test sets may have come from different machines."""
     first, derived = make_entry(T5, **{PLAIN: 50}), make_entry(T5, SEGMENTS, **{VARIANT: 40})
     for change, words in (
-        ({}, "those that are equal."),
+        ({}, "not what one alone takes."),
         ({"recipe": "b"}, "same scene parser: those of t5."),
         ({"val": 0.5}, "are not all of the same weights: t5-iid."),
     ):
@@ -340,7 +346,7 @@ def test_a_training_that_did_not_come_to_see_is_named():
     planned = [replace(e, plan=STUDY.identify_training(e.training, SMALL)) for e in (seeing, failed)]
     page = render_held_out_markdown("gendiff", [make_test(), *planned])
     assert "Trainings that did not come to see: 1 (What the images add)." in page
-    assert "did not come to see" not in render_held_out_markdown("gendiff", [make_test(), planned[0]])
+    assert "Trainings that did not come to see" not in render_held_out_markdown("gendiff", [make_test(), planned[0]])
     without = list_held_out_tables(STUDY, make_matrix(make_entry(T5, **{PLAIN: 50})))
     assert all(one.title != "What the images add" for one in without)
 
@@ -352,9 +358,11 @@ def test_a_training_of_the_other_benchmark_is_judged_by_its_own_questions():
     assert not any(STUDY.find_own_test_set(replace(VISUALBERT, kind=kind)) for kind in (IID, HELD_OUT, K_SHOT))
     entries = make_entry(other, **{PLAIN: 10}), make_entry(other, OTHER_SPLIT, **{PLAIN: 50, OTHER_IMAGES: 30})
     matrix = HeldOutMatrix.gather([make_test(), make_test(OTHER_SPLIT), *entries], "small")
-    ((training, (accuracy, without, added)),) = measure_sight(matrix).items()
+    ((training, sight),) = measure_sight(matrix).items()
     assert training == other
-    assert [score.value for score in (accuracy, without, added)] == pytest.approx([5 / 6, 1 / 2, 1 / 3])
+    assert [score.value for score in (sight.accuracy, sight.elsewhere, sight.added)] == pytest.approx(
+        [5 / 6, 1 / 2, 1 / 3]
+    )
 
 
 def test_what_is_unsure_is_not_called_blind():
@@ -363,7 +371,65 @@ def test_what_is_unsure_is_not_called_blind():
     bits = {PLAIN: pack_bits(np.arange(40) < 21), OTHER_IMAGES: pack_bits(np.arange(40) % 2 == 0)}
     entry = HeldOutEntry("gendiff", "small", "few", VISUALBERT, 5, bits)
     matrix = HeldOutMatrix(few, [entry])
-    ((_, _, added),) = measure_sight(matrix).values()
-    assert added.value < 0.05 < added.high
+    (sight,) = measure_sight(matrix).values()
+    assert sight.added.value < 0.05 < sight.added.high and not sight.blind
     (table,) = (one for one in list_held_out_tables(STUDY, matrix) if one.title == "What the images add")
     assert "did not come to see" not in table.note
+
+
+@pytest.mark.parametrize(
+    ("original", "denied", "same", "verdict"),
+    [
+        (45, 30, 55, HOLDS),
+        (45, 30, 20, FAILS),
+        (30, 30, 20, UNDECIDED),
+        (45, 0, 20, UNDECIDED),
+        (45, 60, 55, UNDECIDED),
+    ],
+)
+def test_who_guesses_or_answers_all_alike_overlooks_nothing(original, denied, same, verdict):
+    """Coherency is then how often the originals got that one answer."""
+    entry = make_entry(VISUALBERT, CONTRAST, **{ORIGINAL: original, VARIANT: 30, DENIED: denied, SAME: same})
+    assert find_verdict("Changes whose opposites were not seen", make_matrix(entry)) == verdict
+
+
+@pytest.mark.parametrize(("there", "verdict"), [(30, UNDECIDED), (40, HOLDS)])
+def test_who_guesses_on_another_benchmark_transfers_nothing(there, verdict):
+    everything = dict.fromkeys(("binary", "open"), np.ones(COUNT, bool))
+    entries = [
+        make_entry(model, where, **{PLAIN: right})
+        for model, home, away in ((VISUALBERT, 45, there), (T5, 55, 10))
+        for where, right in (("", home), (OTHER_SPLIT, away))
+    ]
+    tests = make_test("", everything), make_test(OTHER_SPLIT, everything)
+    matrix = HeldOutMatrix.gather([*tests, *entries], "small")
+    assert find_verdict("End-to-end models transfer better", matrix) == verdict
+
+
+def test_who_did_not_come_to_see_in_a_training_is_marked_and_decides_nothing():
+    marks = dict.fromkeys(TABLE_4, np.arange(COUNT) % 2 == 0)
+    home = make_entry(VISUALBERT, **{PLAIN: 45, OTHER_IMAGES: 25})
+    twin = make_entry(HeldOutTraining("visualbert_text"), **{PLAIN: 25})
+    parsers = [make_entry(HeldOutTraining("t5", HELD_OUT, split), **{PLAIN: 50}) for split in TABLE_4]
+    for seen, verdict, mark in ((40, HOLDS, ""), (28, UNDECIDED, "†")):  # 28: more than 5 points, less than half of 20
+        held = [
+            make_entry(HeldOutTraining("visualbert", HELD_OUT, split), **{PLAIN: seen, OTHER_IMAGES: 24})
+            for split in TABLE_4
+        ]
+        matrix = HeldOutMatrix.gather([make_test("", marks), home, twin, *parsers, *held], "small")
+        assert find_verdict("Neuro-symbolic models are higher on most", matrix) == verdict
+        row = next(one for one in list_tables(matrix) if one.title.startswith("Table 4")).rows[0]
+        assert (row[2].mark, row[4].mark) == ("", mark)
+    poor = make_entry(VISUALBERT, **{PLAIN: 25, OTHER_IMAGES: 18})
+    matrix = HeldOutMatrix.gather([make_test("", marks), poor, twin], "small")
+    assert next(one for one in list_tables(matrix) if one.title.startswith("Table 4")).rows[0][2].mark == "‡"
+
+
+def test_sight_is_judged_without_the_questions_that_were_held_out():
+    """These may be lost for what was held out."""
+    split = TABLE_4[0]
+    marked = np.arange(COUNT) >= COUNT // 2
+    held = make_entry(HeldOutTraining("visualbert", HELD_OUT, split), **{PLAIN: 30, OTHER_IMAGES: 10})
+    matrix = HeldOutMatrix.gather([make_test("", {split: marked}), held], "small")
+    (sight,) = measure_sight(matrix).values()
+    assert [one.value for one in (sight.accuracy, sight.elsewhere, sight.added)] == pytest.approx([1, 1 / 3, 2 / 3])
