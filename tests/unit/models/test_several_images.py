@@ -7,8 +7,10 @@ import pytest
 
 from lazy import lazy
 from shiftscope.answer import spell
+from shiftscope.errors import UserError
 from shiftscope.model import ModelSetting, Prompt, build_model
 from shiftscope.models.end_to_end.initial_weights import BRANCH
+from shiftscope.models.end_to_end.questions import UNKNOWN
 from shiftscope.models.several_images.questions import ImageSetQuestions
 from shiftscope.models.several_images.training import IMAGE_TOKENS
 from shiftscope.picture import Picture
@@ -26,13 +28,19 @@ SMALL = {"width": "32", "heads": "2", "inside": "64", "layers": "1", "set_layers
 WORDS = ("contain", "show")
 PATCH = {"backbone": "scratch", "patch": "2"}  # as of patches of 2×2 pixels, so that no scene parser is built
 NUMBERS = 3 * 2 * 2 + 5
-MODELS = ("visualbert", "vilbert")
+MODELS = ("visualbert", "visualbert product=1", "vilbert")
 
 
 def find_stage(model):
     seen = {} if model.endswith("_text") else PATCH
     own = {"co_layers": "1"} if model.startswith("vilbert") else {}
-    return find_trainable(model).configure(SMALL | seen | own).stages[-1]
+    return configure(model, SMALL | seen | own)
+
+
+def configure(model, settings):
+    """The stage that answers, of a model by its name, behind which settings of its own may stand."""
+    name, *own = model.split()
+    return find_trainable(name).configure(settings | dict(one.split("=") for one in own)).stages[-1]
 
 
 def make_toy(count, seed, images):
@@ -85,6 +93,7 @@ def test_what_layers_add_begins_small(model):
     stage.needs = ()  # as its captions begin
     module = stage.build(stage.fit_vocabulary(SCHEMA, collect_toy()), {})
     stage.load_pretrained(module, module.config)
+    assert not module.word_table[UNKNOWN].any()  # a word that training never showed says nothing
     shares = {
         name: weight.std().item() / (2 / sum(weight.shape)) ** 0.5
         for name, weight in module.named_parameters()
@@ -99,6 +108,21 @@ def test_what_layers_add_begins_small(model):
     untouched = {name: weight.clone() for name, weight in module.named_parameters()}
     learned.load_pretrained(module, module.config)
     assert all(torch.equal(weight, untouched[name]) for name, weight in module.named_parameters())
+
+
+def test_an_image_may_be_joined_of_its_words_and_regions():
+    data = collect_toy()
+    config = find_stage("visualbert product=1").fit_vocabulary(SCHEMA, data)
+    scores = []
+    for sizes in (dict(config.sizes), {**config.sizes, "product": 0}):
+        stage = find_stage("visualbert")
+        torch.manual_seed(0)
+        module = stage.build(replace(config, sizes=sizes), {}).eval()
+        examples = stage.make_examples(data, config, "cpu")
+        scores.append(module(examples.batch(torch.arange(6))).detach())
+    assert not torch.allclose(*scores)
+    with pytest.raises(UserError, match="product must be 0 or 1, not 'yes'"):
+        find_stage("visualbert product=yes")
 
 
 @pytest.mark.parametrize("model", ["visualbert", pytest.param("vilbert", marks=pytest.mark.full)])
@@ -192,7 +216,7 @@ def test_what_is_seen_and_where_counts_before_anything_is_learned(model):
 
     torch.manual_seed(0)
     sizes = {"width": "64", "heads": "4", "inside": "128", "layers": "2", "dropout": "0", "patch": "9"}
-    stage = find_trainable(model).configure({"backbone": "scratch", "captions": "0", **sizes}).stages[-1]
+    stage = configure(model, {"backbone": "scratch", "captions": "0", **sizes})
     data = collect_toy(12, images=2)
     config = stage.fit_vocabulary(SCHEMA, data)
     module = stage.build(config, {}).eval()
@@ -274,7 +298,7 @@ def test_what_is_not_computed_is_read_by_nobody(model):
     from shiftscope.models.several_images.layers import mask_absent
     from shiftscope.models.several_images.network import pair_up, read_words
 
-    stage = find_trainable(model).configure(SMALL | PATCH | {"layers": "2"}).stages[-1]
+    stage = configure(model, SMALL | PATCH | {"layers": "2"})
     data = collect_toy(12)
     module = stage.build(stage.fit_vocabulary(SCHEMA, data), {}).eval()
     batch = stage.make_examples(data, module.config, "cpu").batch(torch.arange(12))
@@ -283,7 +307,7 @@ def test_what_is_not_computed_is_read_by_nobody(model):
     again, states, regions = module.encode_pairs(words, seen, there, each=True)
     assert states.shape == (len(seen), words.shape[1], 32) and first.shape == (len(seen), 1, 32)
     assert torch.allclose(found, again, atol=1e-6) and torch.allclose(first[:, 0], states[:, 0], atol=1e-6)
-    if model == "visualbert":
+    if model.startswith("visualbert"):
         words = pair_up(words, len(seen))
         begun = module.body.embeddings(input_ids=words, visual_embeds=seen)
         whole = module.body.encoder(begun, torch.cat([mask_absent(words != 0), there], -1)).last_hidden_state

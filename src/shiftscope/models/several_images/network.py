@@ -160,6 +160,12 @@ def pair_up(of_questions: Tensor, pairs: int) -> Tensor:
     return of_questions[:, None].expand(-1, each, *of_questions.shape[1:]).flatten(0, 1)
 
 
+def join_streams(told: Tensor, sight: Tensor, there: Tensor) -> Tensor:
+    """[pair, width] the product of what a first word and the mean region became; `there` as `mask_absent` has it."""
+    shown = (there[:, 0, 0] == 0).float()[..., None]
+    return told * ((sight * shown).sum(1) / shown.sum(1).clamp(min=1.0))
+
+
 class RegionEmbedding(nn.Module):
     """What a region looks like, and where it is, each by a map of its own.
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ..end_to_end.initial_weights import draw_weights
 from ..end_to_end.questions import PAD, AnswererConfig
 from ..several_images.layers import mask_absent
-from ..several_images.network import EncodedPairs, ImageSetAnswerer, build_layer_config, pair_up
+from ..several_images.network import EncodedPairs, ImageSetAnswerer, build_layer_config, join_streams, pair_up
 
 
 class CoAttention(nn.Module):
@@ -64,9 +64,7 @@ class VilbertAnswerer(ImageSetAnswerer):
             )
         told = self.cross(last_words, text, read, sight, there, first=not each)
         sight = self.cross(last_regions, sight, there, text, read)
-        shown = (there[:, 0, 0] == 0).float()[..., None]
-        whole = (sight * shown).sum(1) / shown.sum(1).clamp(min=1.0)
-        return EncodedPairs(told[:, 0] * whole, told, sight)
+        return EncodedPairs(join_streams(told[:, 0], sight, there), told, sight)
 
     def cross(
         self, half: Any, states: Tensor, mask: Tensor, other: Tensor, other_mask: Tensor, *, first: bool = False

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from ..end_to_end.questions import PAD, AnswererConfig
 from ..several_images.layers import mask_absent
-from ..several_images.network import LONGEST, EncodedPairs, ImageSetAnswerer, pair_up
+from ..several_images.network import LONGEST, EncodedPairs, ImageSetAnswerer, join_streams, pair_up
+from .training import PRODUCT
 
 
 class VisualBertAnswerer(ImageSetAnswerer):
@@ -30,6 +31,7 @@ class VisualBertAnswerer(ImageSetAnswerer):
         }
         kind: Any = VisualBertModel
         self.body = kind(VisualBertConfig(**given), add_pooling_layer=False)
+        self.joins = bool(config.sizes.get(PRODUCT))
 
     @property
     def word_table(self) -> nn.Parameter:
@@ -43,11 +45,16 @@ class VisualBertAnswerer(ImageSetAnswerer):
         *layers, last = self.body.encoder.layer
         for layer in layers:
             states = self.run_layer(layer, states, states, absent)
-        if not each:  # what the last makes of others than the first is read by nobody
-            first = self.run_layer(last, states[:, :1], states, absent)
-            return EncodedPairs(first[:, 0], first)
-        found, tokens = self.run_layer(last, states, states, absent), words.shape[1]
-        return EncodedPairs(found[:, 0], found[:, :tokens], found[:, tokens:])
+        tokens = words.shape[1]
+        if each:
+            found = self.run_layer(last, states, states, absent)
+            told, sight = found[:, :tokens], found[:, tokens:]
+        else:  # what the last makes of other words is read by nobody, and what of regions only where they are joined
+            read = torch.cat([states[:, :1], states[:, tokens:]], 1) if self.joins else states[:, :1]
+            found = self.run_layer(last, read, states, absent)
+            told, sight = found[:, :1], found[:, 1:]
+        first = told[:, 0]
+        return EncodedPairs(join_streams(first, sight, there) if self.joins else first, told, sight)
 
     def embed(self, words: Tensor, seen: Tensor) -> Tensor:
         """[pair, token and region, width] as the embeddings of transformers have it; words once for each question."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from ...errors import UserError
 from ..end_to_end.answering import TrainedAnswerer
 from ..end_to_end.pretrained import DEEPNET, PretrainedStage
 from ..end_to_end.questions import AnswererConfig
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from torch import nn
 
 
+PRODUCT = "product"  # 1: an image's vector is the product of the first word and the mean region; else the first word
+
+
 class VisualBertStage(ImageSetStage, PretrainedStage):
     architecture, title = "visual_bert", "VisualBERT"
     starts = (*PretrainedStage.starts, DEEPNET)
@@ -22,6 +26,17 @@ class VisualBertStage(ImageSetStage, PretrainedStage):
         {"width": "hidden_size", "heads": "num_attention_heads", "inside": "intermediate_size"}
         | {"layers": "num_hidden_layers"}
     )
+
+    def list_settings(self) -> list[str]:
+        return [*super().list_settings(), PRODUCT]
+
+    def configure(self, settings: Mapping[str, str]) -> Self:
+        made = super().configure({name: value for name, value in settings.items() if name != PRODUCT})
+        if PRODUCT in settings:
+            if settings[PRODUCT] not in ("0", "1"):
+                raise UserError(f"setting {PRODUCT} must be 0 or 1, not {settings[PRODUCT]!r}")
+            made.sizes = {**made.sizes, PRODUCT: int(settings[PRODUCT])}
+        return made
 
     def build_network(self, config: AnswererConfig) -> nn.Module:
         from .network import VisualBertAnswerer
