@@ -1,18 +1,22 @@
-"""mDETR: what words speak of, as arrays; the grounding loss by hand; kinds of answers."""
+"""mDETR: what words speak of, as arrays; the grounding loss by hand; kinds of answers; steps that can be captured."""
 
+from contextlib import nullcontext
+from dataclasses import fields, is_dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from device_waits import list_host_operations
 from lazy import lazy
 from shiftscope.errors import UserError
 from shiftscope.models.end_to_end import training
 from shiftscope.models.end_to_end.questions import AnswererConfig
 from shiftscope.models.mdetr.grounding import GroundedQuestions
-from shiftscope.models.mdetr.training import GroundedAnswerStage
+from shiftscope.models.mdetr.training import IMAGE_STEP, GroundedAnswerStage, GroundingStage, RegionExamples
 from shiftscope.question import GroundedPhrase, Question
 from shiftscope.scene import Object, Part, Scene, load_schema
+from shiftscope.train.captured_steps import CapturedSteps
 
 answerers = lazy("shiftscope.models.end_to_end.network")
 loss = lazy("shiftscope.models.mdetr.loss")
@@ -194,3 +198,135 @@ def test_long_questions_are_read_to_their_end_and_alike_alone_and_among_others()
         torch.testing.assert_close(answer(torch.tensor([k])), together[k : k + 1], atol=1e-5, rtol=0)
         asked[k, lengths[k] - 1] = 3 + asked[k, lengths[k] - 1] % 40  # another last word
     assert (answer(torch.arange(3)) - together).abs().amax(1).min() > 1e-5
+
+
+def draw_regions(images, numbers, part_numbers):
+    """An object where each car of SCENES is and a part on it, and one of each elsewhere or not there."""
+    boxes = torch.tensor([[0.0, 0, 20, 10], [40, 0, 20, 10], [70, 40, 20, 10]]).expand(images, -1, -1)
+    part_boxes = torch.tensor([[0.0, 5, 4, 4], [40, 5, 4, 4]]).expand(images, -1, -1)
+    there, parts_there = torch.ones(images, 3), torch.ones(images, 2)
+    there[::2, 2] = parts_there[::3, 1] = 0
+    looks, part_looks = torch.randn(images, 3, numbers).half(), torch.randn(images, 2, part_numbers).half()
+    owner = torch.tensor([[0, 1]]).expand(images, -1)
+    return regions.Regions((96, 64), there, boxes, looks, parts_there, part_boxes, part_looks, owner)
+
+
+def make_examples(module, pairs, image_step=IMAGE_STEP, device="cpu"):
+    """Two questions about each of twice as many images, with regions that have something true about them."""
+    asked = [
+        ask("b", ("the red hood", (), ((1, "hood"),)), ("any big, shiny SUV", (0, 1))),
+        ask("b", ("the red hood", (0,))),
+        ask("a", ("any big, shiny SUV", ())),
+        replace(ask("a"), answer=False),
+    ]
+    data = GroundedQuestions.join([GroundedQuestions.collect(SCENES, asked)] * pairs)
+    torch.manual_seed(0)
+    found = draw_regions(2 * pairs, *regions.count_numbers(module.features.config)).to(device)
+    examples = RegionExamples(data, module.config, found, device)
+    examples.image_step = image_step
+    return examples
+
+
+def list_shapes(value):
+    """The shapes of a batch's tensors, and its numbers."""
+    if is_dataclass(value):
+        return tuple(list_shapes(getattr(value, field.name)) for field in fields(value))
+    return tuple(value.shape) if isinstance(value, torch.Tensor) else value
+
+
+def move_tensors(value, device):
+    if is_dataclass(value):
+        return replace(value, **{f.name: move_tensors(getattr(value, f.name), device) for f in fields(value)})
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+STAGES = pytest.mark.parametrize("stage", [GroundingStage(), GroundedAnswerStage()], ids=lambda stage: stage.name)
+READ = ("red", "hood", "shiny", "suv", "left")
+
+
+def compute_slopes(stage, module, batch):
+    """The loss, its terms and the slope of every parameter."""
+    module.zero_grad()
+    total, terms = stage.loss(module, batch)
+    total.backward()
+    slopes = {name: p.grad.clone() for name, p in module.named_parameters() if p.grad is not None}
+    return total.detach(), dict(terms), slopes
+
+
+@STAGES
+def test_images_that_fill_up_a_batch_teach_nothing(stage):
+    module = build_small(READ, image_layers=1).train()
+    torch.nn.init.normal_(module.box[2].weight)  # which begins at zero, and would have no slope pass
+    rows = torch.tensor([0, 4, 5, 6, 7, 12, 13, 18])
+    plain, full = (make_examples(module, 5, step).batch(rows) for step in (1, IMAGE_STEP))
+    assert (len(plain.images), len(full.images)) == (5, IMAGE_STEP)
+    assert torch.equal(plain.truth[plain.rows], full.truth[full.rows]) and (plain.truth >= 0).any()
+    found, wanted = (compute_slopes(stage, module, batch) for batch in (full, plain))
+    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+    assert all(value > 0 for value in wanted[1].values()) and wanted[2]["object.0.weight"].abs().max() > 0.1
+    module.eval()
+    counts = [[list(map(int, pair)) for pair in stage.measure(module, batch).values()] for batch in (full, plain)]
+    assert counts[0] == counts[1] and counts[0][0][1] > 0
+
+
+@STAGES
+def test_a_step_looks_at_nothing_but_the_batch_on_the_device(stage, monkeypatch):
+    """On `meta` nothing has a value: whatever asked for one, or for a shape that depends on values, would fail."""
+    monkeypatch.setattr("torch.autocast", lambda *_, **__: nullcontext())  # which knows no such device
+    module = build_small(READ, image_layers=1, dropout=0.1).train()
+    batch = move_tensors(make_examples(module, 5).batch(torch.arange(12)), "meta")
+    module.to("meta")
+    assert not list_host_operations(lambda: stage.loss(module, batch)[0].backward())
+    assert module.frame.weight.grad.is_meta
+
+
+def test_a_watch_sees_tensors_on_the_host():
+    rows = torch.zeros(3, device="meta")
+    assert list_host_operations(lambda: rows + torch.arange(3).to("meta")) >= {"arange", "_to_copy"}
+    assert not list_host_operations(lambda: (rows * 2 + torch.arange(3, device="meta")).clamp(min=1.0))
+
+
+def test_batches_have_few_shapes():
+    """With 20 questions per image, as Super-CLEVR has; four batches share the questions about their images by length."""
+    module, random = build_small(READ), np.random.default_rng(0)
+    examples = make_examples(module, 2)
+    images = 2000
+    image_of, lengths = np.repeat(np.arange(images), 20), random.integers(8, 61, 20 * images)
+    rows = torch.from_numpy(image_of % len(examples))
+    for name in ("words", "spans", "masks", "targets", "about_parts"):
+        setattr(examples, name, getattr(examples, name)[rows])
+    examples.words = examples.words[:, :1].expand(-1, 60)
+    examples.lengths, examples.image_of = torch.from_numpy(lengths), torch.from_numpy(image_of)
+    seen = torch.arange(images) % len(examples.truth)
+    examples.truth, examples.true_boxes = examples.truth[seen], examples.true_boxes[seen]
+    examples.regions = draw_regions(images, 1, 1)
+    batches = [examples.batch(torch.from_numpy(rows)) for _ in range(2) for rows in examples.epoch(1024, random)]
+    assert len(batches) == 78 and {len(batch) for batch in batches} == {1024}
+    assert all(len(batch.images) % IMAGE_STEP == 0 for batch in batches)
+    assert len({list_shapes(batch) for batch in batches}) <= 10
+
+
+@STAGES
+def test_a_captured_step_finds_what_a_plain_one_finds(stage):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    module = build_small(READ, image_layers=1).train().cuda()
+    examples = make_examples(module, 5, device="cuda")
+    learned = [p for p in module.parameters() if p.requires_grad]
+
+    def run(batch):
+        with torch.autocast("cuda", torch.bfloat16):
+            total, terms = stage.loss(module, batch)
+        total.backward()
+        return total.detach(), terms
+
+    captured = CapturedSteps(run, learned)
+    for k in range(4):
+        batch, found = examples.batch(torch.arange(k, k + 12)), []
+        for step in (run, captured):
+            module.zero_grad()
+            total, terms = step(batch)
+            slopes = [p.grad.clone() for p in learned if p.grad is not None]
+            found.append((total.clone(), {name: value.clone() for name, value in terms.items()}, slopes))
+        torch.testing.assert_close(*found, rtol=2e-2, atol=1e-3)
+    assert len(captured._graphs) == 1 and all(captured._graphs.values())

@@ -176,7 +176,7 @@ class Mdetr(nn.Module):
             head(fused.answers[:, 1 + k]).float().log_softmax(-1) + kinds[:, k, None]
             for k, head in enumerate(self.heads)
         ]
-        return torch.cat(each, 1)[:, self.order]
+        return torch.cat(each, 1).index_select(1, self.order)
 
     def align(self, fused: FusedQuestions) -> Tensor:
         """[question, region + 1, token + 1] likeness; the last row is for words that speak of nothing in the image, the
