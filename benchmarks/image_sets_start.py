@@ -23,7 +23,7 @@ KINDS, IMAGES, REGIONS, FILLER, PATCH = 6, 3, 4, 7, 4
 LOOKS = 3 * PATCH**2  # numbers that say what a region looks like
 WORDS = (*(f"kind {k}" for k in range(KINDS)), *(f"word {k}" for k in range(FILLER)))
 ANSWERS = tuple(map(str, range(IMAGES + 1)))
-SHOWN, ENOUGH = 150, 0.93  # steps between two lines; a share of right answers
+SHOWN, ENOUGH = 100, 0.93  # steps between two lines; a share of right answers
 
 
 class ToyWorld:
@@ -58,6 +58,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--lr", type=float, default=5e-4)
     parser.add_argument("--seed", type=int, action="append")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="product=1 of visualbert")
     given = parser.parse_args()
     for model in given.model or ("visualbert", "vilbert"):
         for start in given.start or (DEEPNET, GLOROT):
@@ -67,7 +68,8 @@ def main() -> None:
 
 def learn(model: str, start: str, seed: int, given: argparse.Namespace) -> None:
     torch.manual_seed(seed)
-    network, world = build_network(model, start, given.width), ToyWorld(seed)
+    own = dict(one.partition("=")[::2] for one in given.set)
+    network, world = build_network(model, start, given.width, own), ToyWorld(seed)
     optimizer = torch.optim.AdamW(network.parameters(), lr=given.lr, betas=(0.9, 0.98), weight_decay=0.01)
     warm = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 100))
     held, began = world.ask(1000), time.monotonic()
@@ -81,17 +83,17 @@ def learn(model: str, start: str, seed: int, given: argparse.Namespace) -> None:
         warm.step()
         if step % SHOWN == 0 or step == given.steps:
             right = measure_right(network, held)
-            what = f"{model}, {start}, width {given.width}, seed {seed}, step {step}"
+            what = ", ".join((model, start, *given.set, f"width {given.width}", f"seed {seed}", f"step {step}"))
             print(f"{what}: {100 * right:.0f}%; {time.monotonic() - began:.0f} s", flush=True)
             if right > ENOUGH:
                 return
 
 
-def build_network(model: str, start: str, width: int) -> nn.Module:
+def build_network(model: str, start: str, width: int, own: dict[str, str]) -> nn.Module:
     """The study's network, narrower, and without captions to begin from."""
     sizes = {"width": width, "inside": 4 * width, "patch": PATCH}
     settings = {name: str(size) for name, size in sizes.items()} | {"backbone": "scratch", "captions": "0"}
-    stage = find_trainable(model).configure(settings).stages[-1]
+    stage = find_trainable(model).configure(settings | own).stages[-1]
     assert isinstance(stage, ImageSetStage)
     stage.start = start
     config = AnswererConfig(WORDS, ANSWERS, (480, 320), {"pixels": PATCH, "trained": True}, dict(stage.sizes))

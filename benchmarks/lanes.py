@@ -3,8 +3,10 @@
 `python -m benchmarks.lanes benchmarks/several_images.toml --out build/lanes --results "$OUT" --minutes 9.5`. A lane
 is a list of commands that run one after the other, each as `python -m …` with `{out}`, `{results}` and `{minutes}`
 filled in: the lane's own folders, and what is left of the time. `shared` is run first, and the data that it has
-finished are linked into each lane's folder. What every command says is in RESULTS/LANE.log, too. With --mps the lanes
-share the GPU by NVIDIA's multi-process service instead of by turns.
+finished are linked into each lane's folder. `taken` names trained folders that lanes take from each other, once one has
+finished them: what several trainings begin from. What every command says is in RESULTS/LANE.log, too. With --mps the
+lanes share the GPU by NVIDIA's multi-process service instead of by turns. With --gather few files are left in RESULTS:
+the records of all lanes in one for each suite, and an archive of what was said and of every epoch.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import tomllib
@@ -23,6 +26,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
+
+from shiftscope.train.train import LOG
+from shiftscope.trained_folder import MODEL_FILE
 
 LEAST_MINUTES = 0.5  # with less left, no further command begins
 DATA = "data"  # the folder that lanes share
@@ -35,11 +41,13 @@ class LanesPlan:
 
     shared: tuple[str, ...]  # commands that come first
     lanes: dict[str, tuple[str, ...]]
+    taken: tuple[str, ...] = ()  # patterns of trained folders of a lane, which the others need not make again
 
     @classmethod
     def read(cls, path: Path) -> LanesPlan:
         told = tomllib.loads(path.read_text("utf-8"))
-        return cls(tuple(told.get("shared", ())), {name: tuple(steps) for name, steps in told["lanes"].items()})
+        lanes = {name: tuple(steps) for name, steps in told["lanes"].items()}
+        return cls(tuple(told.get("shared", ())), lanes, tuple(told.get("taken", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +69,30 @@ class LanesRun:
         for name in plan.lanes:
             link_data(self.out / "shared" / DATA, self.out / name / DATA)
         with ThreadPoolExecutor(max(1, len(plan.lanes))) as threads:
-            running = [threads.submit(self.run_lane, name, steps) for name, steps in plan.lanes.items()]
+            running = [threads.submit(self.run_lane, name, steps, plan.taken) for name, steps in plan.lanes.items()]
             try:
                 return sum(lane.result() for lane in running)
             finally:  # Ctrl-C reaches the commands as well, and nothing begins after them
                 self.stopped.set()
 
-    def run_lane(self, name: str, steps: Sequence[str]) -> int:
+    def run_lane(self, name: str, steps: Sequence[str], taken: Sequence[str] = ()) -> int:
         (self.results / name).mkdir(parents=True, exist_ok=True)
         failed = 0
         with (self.results / f"{name}.log").open("a", encoding="utf-8") as log:
             for step in steps:
                 if self.is_over():
                     break
+                self.take_trained(name, taken)
                 left = (self.deadline - time.monotonic()) / 60
                 where = {"out": self.out / name, "results": self.results / name, "minutes": f"{left:.2f}"}
                 failed += self.run_step(name, [word.format(**where) for word in shlex.split(step)], log)
         return failed
+
+    def take_trained(self, name: str, taken: Sequence[str]) -> None:
+        for pattern in taken:
+            for folder in sorted(self.out.glob(f"*/{pattern}")):
+                if (folder / MODEL_FILE).exists():
+                    link_data(folder, self.out / name / Path(*folder.relative_to(self.out).parts[1:]))
 
     def is_over(self) -> bool:
         return self.stopped.is_set() or time.monotonic() > self.deadline - 60 * LEAST_MINUTES
@@ -107,6 +122,24 @@ def link_data(shared: Path, own: Path) -> None:
         partial.rename(own)
 
 
+def gather(out: Path, results: Path) -> None:
+    """Few files of many."""
+    for name in sorted({path.name for path in results.glob("*/*.jsonl")}):
+        parts = sorted(results.glob(f"*/{name}"))
+        with (results / name).open("ab") as whole:
+            whole.writelines(part.read_bytes() for part in parts)
+        for part in parts:
+            part.unlink()
+    with tarfile.open(results / "logs.tgz", "w:gz") as archive:
+        for path in sorted(results.glob("*.log")):
+            archive.add(path, path.name)
+            path.unlink()
+        for path in sorted(out.glob(f"*/models/*/{LOG}")):
+            archive.add(path, path.relative_to(out))
+    for folder in (one for one in results.iterdir() if one.is_dir() and not any(one.iterdir())):
+        folder.rmdir()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plan", type=Path)
@@ -114,6 +147,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--mps", action="store_true")
+    parser.add_argument("--gather", action="store_true")
     given = parser.parse_args()
     deadline = time.monotonic() + 60 * given.minutes
     plan = LanesPlan.read(given.plan)
@@ -129,6 +163,8 @@ def main() -> int:
     finally:
         if begun:
             subprocess.run([service], input="quit\n", text=True, check=False)
+        if given.gather:
+            gather(given.out, given.results)
 
 
 if __name__ == "__main__":

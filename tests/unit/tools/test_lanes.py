@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 
 import pytest
 
-from benchmarks.lanes import LanesPlan, LanesRun
+from benchmarks.lanes import LanesPlan, LanesRun, gather
 
 PLAN = """
 shared = ["timeit -n 1 -r 1 -s pass pass"]
@@ -42,6 +43,35 @@ def test_lanes_do_not_begin_without_what_they_share_and_a_bad_plan_is_a_failure(
     assert not (tmp_path / "results" / "lane.log").exists()
     with pytest.raises(KeyError):
         run_of.run(LanesPlan((), {"lane": ("timeit {oops}",)}))
+
+
+def test_lanes_take_from_each_other_what_was_trained_to_its_end(tmp_path):
+    for name, finished in (("some-captions", True), ("other-captions", False), ("some-iid", True)):
+        folder = tmp_path / "out" / "one" / "models" / name
+        folder.mkdir(parents=True)
+        (folder / ("model.json" if finished else "weights")).write_text("{}")
+    plan = LanesPlan((), {"two": ("json.tool {out}/models/some-captions/model.json",)}, ("models/*-captions",))
+    assert LanesRun(tmp_path / "out", tmp_path / "results", time.monotonic() + 300).run(plan) == 0
+    assert [one.name for one in (tmp_path / "out" / "two" / "models").iterdir()] == ["some-captions"]
+
+
+def test_few_files_are_left_of_many(tmp_path):
+    for lane in ("one", "two"):
+        model = tmp_path / "out" / lane / "models" / "some"
+        for path, text in (
+            (tmp_path / "results" / lane / "covr.jsonl", f"{lane}\n"),
+            (tmp_path / "results" / f"{lane}.log", "said"),
+            (model / "training.jsonl", "{}"),
+            (model / "weights", "many"),
+        ):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    gather(tmp_path / "out", tmp_path / "results")
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["covr.jsonl", "logs.tgz"]
+    assert (tmp_path / "results" / "covr.jsonl").read_text() == "one\ntwo\n"
+    with tarfile.open(tmp_path / "results" / "logs.tgz") as archive:
+        logs = [f"{lane}.log" for lane in ("one", "two")]
+        assert archive.getnames() == [*logs, *(f"{lane}/models/some/training.jsonl" for lane in ("one", "two"))]
 
 
 def test_nothing_begins_after_ctrl_c(tmp_path):

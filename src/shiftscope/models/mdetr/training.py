@@ -42,7 +42,9 @@ class GroundingStage(AnswerStage):
     name = FINDER
     supervision = AnswerStage.supervision | {GROUNDING, SCENES}
     sizes = SIZES
-    captured = False  # until a GPU has run test_a_captured_step_finds_what_a_plain_one_finds: nothing else is in the way
+    captured = (
+        False  # until a GPU has run test_a_captured_step_finds_what_a_plain_one_finds: nothing else is in the way
+    )
     recipe = TrainRecipe(epochs=4, batch=1024, lr=6e-4, weight_decay=0.02, warmup=0.1, clip=1.0)
     check = 10_000
 

@@ -89,6 +89,28 @@ def test_what_fills_a_batch_up_or_comes_later_is_not_looked_at(parser):
     assert not torch.allclose(stage.logits(module, later)[0, place + 1], wide[0, place + 1], atol=1e-5)
 
 
+def test_fused_norms_are_those_of_transformers():
+    from transformers.models.t5.modeling_t5 import T5LayerNorm
+
+    from shiftscope.models.neuro_symbolic.network import FusedNorm, SequenceConfig, build_network
+
+    network = build_network(SequenceConfig("t5", "compositional", ("some", "words"), SCHEMA, 16, 2, 2, 24))
+    theirs = {f"{name}.weight" for name, part in network.named_modules() if isinstance(part, FusedNorm)}
+    assert len(theirs) == 2 * 2 + 2 * 3 + 2 and theirs <= set(network.state_dict())
+    assert not any(isinstance(part, T5LayerNorm) for part in network.modules())
+    norms = T5LayerNorm(16, 1e-3), FusedNorm(16, 1e-3)
+    found = []
+    for norm in norms:
+        torch.manual_seed(0)
+        torch.nn.init.normal_(norm.weight)
+        states = torch.randn(5, 16).requires_grad_()
+        made = norm(states * 0.1)
+        made.square().sum().backward()
+        found.append((made.detach(), states.grad, norm.weight.grad))
+    for one, other in zip(*found, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+
+
 TINY = {
     "t5": {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 1, "num_heads": 2, "feed_forward_proj": "gated-gelu",
            "tie_word_embeddings": False},
