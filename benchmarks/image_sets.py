@@ -73,9 +73,9 @@ def build_loop(
     import torch
 
     stage: Any = find_trainable(model).configure(settings).stages[-1]
-    data = make_data(stage, questions)
-    config = stage.fit_vocabulary(SCHEMA, data)
     device = str(accelerator.device)
+    data = make_data(stage, questions, device)
+    config = stage.fit_vocabulary(SCHEMA, data)
     examples = stage.make_examples(data, config, device)
     module = stage.build_network(config)
     task = TrainTask(
@@ -112,8 +112,8 @@ def build_loop(
     return loop
 
 
-def make_data(stage: Any, count: int) -> SplitData:
-    """Random questions about random regions."""
+def make_data(stage: Any, count: int, device: str) -> SplitData:
+    """Random questions about random regions, which lie on the device as those of a training do."""
     import torch
 
     random = np.random.default_rng(0)
@@ -133,7 +133,7 @@ def make_data(stage: Any, count: int) -> SplitData:
     if IMAGES in stage.supervision:
         tokens = torch.rand(SEEN, REGIONS, NUMBERS, generator=torch.Generator().manual_seed(0))
         tokens[..., -1] = 1.0
-        supervision[IMAGE_TOKENS] = tokens.half()
+        supervision[IMAGE_TOKENS] = tokens.half().to(device)
     return SplitData(None, (), supervision)
 
 

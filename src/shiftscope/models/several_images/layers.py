@@ -36,17 +36,19 @@ class LayerRunner(nn.Module):
         if asking is states:
             asked, known = apply_together([query, *others], states), None
         else:
-            asked, known = query(asking), apply_together(others, states)
+            asked, known = apply_together([query], asking), apply_together(others, states)
         heads, drop = attention.num_attention_heads, attention.dropout.p if attention.training else 0.0
         return self.finish(output, attend_to(asked, known, absent, heads, drop), asking)
 
     def feed(self, layer: Any, states: Tensor) -> Tensor:
         """The second half of a layer: each token by itself."""
-        return self.finish(layer.output, layer.intermediate(states), states)
+        between = layer.intermediate
+        found = between.intermediate_act_fn(apply_together([between.dense], states))
+        return self.finish(layer.output, found, states)
 
     def finish(self, output: Any, found: Tensor, before: Tensor) -> Tensor:
         """What was found, mapped, and settled with what was there before."""
-        made = output.dense(found)
+        made = apply_together([output.dense], found)
         flat = made.flatten(0, 1), before.flatten(0, 1).to(made.dtype)
         settled: Tensor = self.settle(output.dropout, output.LayerNorm, *flat)
         return settled.reshape(made.shape)
@@ -60,7 +62,16 @@ class LayerRunner(nn.Module):
 
 def apply_together(maps: Sequence[nn.Linear], states: Tensor) -> Tensor:
     """What linear maps give, side by side, in one product."""
-    return F.linear(states, torch.cat([one.weight for one in maps]), torch.cat([one.bias for one in maps]))
+    first, *others = maps
+    weight = torch.cat([one.weight for one in maps]) if others else first.weight
+    bias = torch.cat([one.bias for one in maps]) if others else first.bias
+    if states.is_cuda and torch.is_grad_enabled() and runs_triton(states.device):
+        narrow = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else states.dtype
+        from .column_sums import MOST_NUMBERS, map_tokens
+
+        if narrow == torch.bfloat16 and states.numel() // states.shape[-1] * len(weight) <= MOST_NUMBERS:
+            return map_tokens(states.to(narrow), weight.to(narrow), bias.to(narrow))
+    return F.linear(states, weight, bias)
 
 
 def attend_to(asked: Tensor, known: Tensor | None, absent: Tensor, heads: int, drop: float) -> Tensor:
