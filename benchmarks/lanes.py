@@ -21,7 +21,7 @@ import tarfile
 import threading
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,20 +122,40 @@ def link_data(shared: Path, own: Path) -> None:
         partial.rename(own)
 
 
+def keep_whole(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Without a last one that was cut short; it is made again by the piece that resumes."""
+    return (line for line in lines if line.endswith(b"\n"))
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Under another name first."""
+    partial = path.with_name(f"{path.name}.partial")
+    write(partial)
+    partial.replace(path)
+
+
 def gather(out: Path, results: Path) -> None:
-    """Few files of many."""
+    """Few files of many: records once each, whole lines of them, and the logs of this piece and of earlier ones."""
     for name in sorted({path.name for path in results.glob("*/*.jsonl")}):
-        parts = sorted(results.glob(f"*/{name}"))
-        with (results / name).open("ab") as whole:
-            whole.writelines(part.read_bytes() for part in parts)
-        for part in parts:
+        parts = [path for path in (results / name, *sorted(results.glob(f"*/{name}"))) if path.exists()]
+        lines = (line for part in parts for line in part.read_bytes().splitlines(keepends=True))
+        write_whole(
+            results / name, lambda path, lines=lines: path.write_bytes(b"".join(dict.fromkeys(keep_whole(lines))))
+        )
+        for part in parts[(parts[0] == results / name) :]:
             part.unlink()
-    with tarfile.open(results / "logs.tgz", "w:gz") as archive:
-        for path in sorted(results.glob("*.log")):
-            archive.add(path, path.name)
-            path.unlink()
-        for path in sorted(out.glob(f"*/models/*/{LOG}")):
-            archive.add(path, path.relative_to(out))
+    logs = sorted(results.glob("*.log"))
+
+    def archive_logs(path: Path) -> None:
+        with tarfile.open(path, "w:gz") as archive:
+            for log in logs:
+                archive.add(log, log.name)
+            for log in sorted(out.glob(f"*/models/*/{LOG}")):
+                archive.add(log, log.relative_to(out))
+
+    write_whole(results / f"logs-{1 + len([*results.glob('logs-*.tgz')])}.tgz", archive_logs)
+    for log in logs:
+        log.unlink()
     for folder in (one for one in results.iterdir() if one.is_dir() and not any(one.iterdir())):
         folder.rmdir()
 

@@ -99,7 +99,7 @@ HEAVY = {
 NETWORKS = {"scene_parser", "question_parser"}  # folders made of torch; imported only where one is used
 # single files that are
 NETWORK_FILES = {"shared_batch_norm", "network", "initial_weights", "image_features", "execution", "loss"}
-NETWORK_FILES |= {"caption_reader", "layers", "short_attention"}
+NETWORK_FILES |= {"caption_reader", "layers", "short_attention", "column_sums"}
 
 ODD = {
     *("built", "asked", "told", "said", "made", "found", "known", "seen", "drawn", "heard", "taken", "given", "kept"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from ..records import JsonRecord, content_id, to_json
 from ..result import Score
 from .generalization_score import generalization_score
+from .held_out_sight import Sight, judge_sight
 from .intervals import SceneClusters, none_if_nan, widen_side
 from .significance import PairedTest, add_seed_variance, run_paired_test
 
@@ -33,6 +34,7 @@ BEFORE = "before"  # key of seconds: what a model learned before all its trainin
 K_SHOT, OTHER = "k_shot", "other"  # all, and `shots` examples of a contrast set besides; another benchmark's questions
 PLAIN, PARAPHRASED = "generated", "paraphrased"  # wordings of the test questions
 OTHER_IMAGES = "other_images"  # as generated, but asked about another question's images: what can be guessed
+SIDES = PLAIN, OTHER_IMAGES
 VARIANT, ORIGINAL, SAME = "variant", "original", "same"  # of a derived set: right there, on the original, same answer
 DENIED, DENIED_TRUTH = "denied", "denied_truth"  # no or 0 is answered, or is the true answer
 GT_EXEC, EXACT, MISSING = "gt_exec", "exact", "missing_objects"  # of models that write programs
@@ -201,6 +203,12 @@ class HeldOutMatrix:
         self.left_out: int = others + len([e for e in entries if e.data != test.data])
         self.planned_otherwise: int = 0  # entries that whoever gathered the records left out for that
         self._template = test.find_templates()
+        self.sights: dict[HeldOutTraining, Sight] = self._judge_sights() | {
+            t: s for one in self.derived.values() for t, s in one.sights.items()
+        }
+        self.blind = {training for training, sight in self.sights.items() if sight.blind}
+        for one in self.derived.values():
+            one.blind = self.blind
 
     @classmethod
     def gather(cls, records: Sequence[HeldOutRecord], scale: str) -> Self | None:
@@ -260,8 +268,37 @@ class HeldOutMatrix:
         ]
         return np.mean(found, axis=0) if found else None
 
-    def list_seeds(self, training: HeldOutTraining) -> list[int]:
-        return sorted(one.seed for one in self.entries if _with_seed(one, 0) == _with_seed(training, 0))
+    def list_seeds(self, training: HeldOutTraining, wordings: Collection[str] = ()) -> list[int]:
+        """Those that were asked in these wordings; without seeds that did not come to see, where others did."""
+        alike = [one for one in self.entries if _with_seed(one, 0) == _with_seed(training, 0)]
+        asked = [one for one in alike if all(wording in self.entries[one].right for wording in wordings)]
+        seeing = [one for one in asked if one not in self.blind]
+        return sorted(one.seed for one in seeing or asked)
+
+    def is_blind(self, training: HeldOutTraining) -> bool:
+        """Whether all its seeds hardly came to see: its figures say nothing of what it learned from."""
+        alike = [one for one in self.list_entries() if _with_seed(one, 0) == _with_seed(training, 0)]
+        return bool(alike) and all(one in self.blind for one in alike)
+
+    def _judge_sights(self) -> dict[HeldOutTraining, Sight]:
+        """Of all trainings that were asked about other images, on questions like those they learned from."""
+        asked = sorted((t for t, entry in self.entries.items() if OTHER_IMAGES in entry.right), key=_is_at_home)
+        found: dict[HeldOutTraining, Sight] = {}
+        for training in reversed(asked):  # in-domain ones first, with which the others are compared
+            held = training.split if training.kind == HELD_OUT and training.split in self.test.marks else ""
+            rows = self.find_rows(held, without=bool(held))
+            homes = [t for t in found if t == HeldOutTraining(training.model, seed=t.seed) and not found[t].blind]
+            home = None
+            if homes and training.kind in (HELD_OUT, IID_SIZE, K_SHOT):  # others learn from other images
+                mean = [np.mean([self._read(one, wording) for one in homes], axis=0) for wording in SIDES]
+                home = mean[0][rows], mean[1][rows]
+            pair = self._read(training, PLAIN)[rows], self._read(training, OTHER_IMAGES)[rows]
+            if len(rows):
+                found[training] = judge_sight(pair, home, self._cluster(rows))
+        return {training: found[training] for training in sorted(found)}
+
+    def _read(self, training: HeldOutTraining, wording: str) -> Floats:
+        return unpack_bits(self.entries[training].right[wording], self.test.count).astype(np.float64)
 
     def measure_accuracy(
         self,
@@ -276,7 +313,7 @@ class HeldOutMatrix:
 
         `rows` are the questions, where these are not those of a split or template.
         """
-        hits = self.find_hits(training, wording, self.list_seeds(training))
+        hits = self.find_hits(training, wording, self.list_seeds(training, (wording,)))
         rows = self.find_rows(split, template) if rows is None else rows
         if hits is None or not len(rows):
             return None
@@ -285,9 +322,12 @@ class HeldOutMatrix:
         made = Score("accuracy", float(found.value[0]), len(rows), low, high, scenes=int(found.scenes[0]))
         return _add_seed_parts(made, [_vary(self.list_shares(training, wording, rows))], (0.0, 1.0))
 
-    def list_shares(self, training: HeldOutTraining, wording: str, rows: Rows) -> list[float]:
+    def list_shares(
+        self, training: HeldOutTraining, wording: str, rows: Rows, seeds: Sequence[int] | None = None
+    ) -> list[float]:
         """By seed the share of these questions that is right."""
-        found = [self.find_hits(training, wording, (seed,)) for seed in self.list_seeds(training)]
+        seeds = self.list_seeds(training, (wording,)) if seeds is None else seeds
+        found = [self.find_hits(training, wording, (seed,)) for seed in seeds]
         return [float(hits[rows].mean()) for hits in found if hits is not None]
 
     def measure_generalization(
@@ -304,7 +344,7 @@ class HeldOutMatrix:
         A question is about all of its images: its interval is over these, as that of an accuracy.
         """
         rows = self.find_rows(split)
-        three = [self.find_hits(one, wording, self.list_seeds(one)) for one in (model, text_only, upper)]
+        three = [self.find_hits(one, wording, self.list_seeds(one, (wording,))) for one in (model, text_only, upper)]
         if any(hits is None for hits in three) or not len(rows):
             return None
         scores = [hits[rows] for hits in three if hits is not None]
@@ -322,6 +362,11 @@ class HeldOutMatrix:
             for one, slope in zip((model, text_only, upper), slopes, strict=True)
         ]
         return _add_seed_parts(made, seeds)
+
+    def has_gap(self, upper: HeldOutTraining, text_only: HeldOutTraining, split: str, wording: str) -> bool | None:
+        """Whether one is surely above the other on a split's questions; None where that is not measured."""
+        pair = self.compare(upper, text_only, split=split, wording=wording)
+        return None if pair is None or pair.low is None else pair.low > 0
 
     def compare(
         self,
@@ -341,12 +386,14 @@ class HeldOutMatrix:
         """
         rows = self.find_rows(split, template) if rows is None else rows
         worded = ((first, wording), (second, than or wording))
-        pair = [self.find_hits(one, words, self.list_seeds(one)) for one, words in worded]
+        same = _with_seed(first, 0) == _with_seed(second, 0)
+        seeds = [self.list_seeds(one, {w for _, w in worded} if same else {words}) for one, words in worded]
+        pair = [self.find_hits(*one, mine) for one, mine in zip(worded, seeds, strict=True)]
         if pair[0] is None or pair[1] is None or not len(rows):
             return None
         test = run_paired_test(pair[0][rows], pair[1][rows], self._cluster(rows))
-        sides = [self.list_shares(one, words, rows) for one, words in worded]
-        if _with_seed(first, 0) == _with_seed(second, 0):
+        sides = [self.list_shares(*one, rows, mine) for one, mine in zip(worded, seeds, strict=True)]
+        if same:
             sides = [[a - b for a, b in zip(*sides, strict=True)]]
         return add_seed_variance(test, sides)
 
@@ -375,6 +422,10 @@ def _add_seed_parts(
     freedom = max((score.scenes or 2) - 1.0, 1.0)
     below, above = (widen_side(side, known, freedom) for side in (score.value - score.low, score.high - score.value))
     return replace(score, low=max(within[0], score.value - below), high=min(within[1], score.value + above))
+
+
+def _is_at_home(training: HeldOutTraining) -> tuple[bool, HeldOutTraining]:
+    return training.kind == IID, training
 
 
 def _with_seed(training: HeldOutTraining, seed: int) -> HeldOutTraining:

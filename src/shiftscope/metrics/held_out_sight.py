@@ -1,75 +1,46 @@
 """Sight: what its images add to a model over several images. One that reads the question alone generalizes nothing.
 
-A model from nothing does not always come to see in a training, and then its figures say nothing of what was held out.
+A training from nothing does not always come to see, and then its figures say nothing of what was held out.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from ..result import Score
-from .held_out_matrix import HELD_OUT, IID, OTHER_IMAGES, PLAIN, HeldOutMatrix, HeldOutTraining
+from .intervals import SceneClusters
+from .significance import run_paired_test
 
 LEAST = 0.05  # that images add where a training came to see
 SHARE = 0.5  # and of what they add to the model's in-domain training, on the same questions
+
+Hits = npt.NDArray[Any]  # [question] right or not, or the share of seeds that are
 
 
 class Sight(NamedTuple):
     """Of questions like those that a training learned from."""
 
-    accuracy: Score | None
-    elsewhere: Score | None  # the same questions about another question's images
+    accuracy: Score
+    elsewhere: Score  # the same questions about another question's images
     added: Score  # the points between
-    least: float  # that it should add
-
-    @property
-    def blind(self) -> bool:
-        """Whether it surely adds less."""
-        return self.added.high is not None and self.added.high < self.least
+    blind: bool  # whether it surely adds too little
 
 
-def measure_sight(matrix: HeldOutMatrix) -> dict[HeldOutTraining, Sight]:
-    """By training, of all that were asked about other images, on the test set that is their own."""
-    found: dict[HeldOutTraining, Sight] = {}
-    for one in (matrix, *matrix.derived.values()):
-        for training in one.entries:
-            sight = _measure_one(one, training)
-            found |= {training: sight} if sight is not None else {}
-    return {training: found[training] for training in sorted(found)}
+def judge_sight(pair: tuple[Hits, Hits], home: tuple[Hits, Hits] | None, images: SceneClusters) -> Sight:
+    """Of a training's answers as asked and about other images; `home` are those of the model's in-domain training."""
+    plain, elsewhere = pair
+    alone = run_paired_test(plain, elsewhere, images)
+    added = Score("sight", alone.drop, alone.n, alone.low, alone.high)
+    blind = added.high is not None and added.high < LEAST
+    if home is not None:  # more than that share of it, or less
+        more = run_paired_test(plain - SHARE * home[0], elsewhere - SHARE * home[1], images)
+        blind = blind or (more.high is not None and more.high < 0)
+    return Sight(_measure(plain, images), _measure(elsewhere, images), added, blind)
 
 
-@lru_cache(maxsize=1024)
-def is_blind(matrix: HeldOutMatrix, training: HeldOutTraining) -> bool:
-    """Whether it surely did not come to see; of several seeds whether one of them did not."""
-    seeds = (replace(training, seed=seed) for seed in matrix.list_seeds(training))
-    return any(sight.blind for one in seeds if (sight := _measure_one(matrix, one)) is not None)
-
-
-def has_gap(
-    matrix: HeldOutMatrix, upper: HeldOutTraining, text_only: HeldOutTraining, split: str, wording: str = PLAIN
-) -> bool | None:
-    """Whether the in-domain training is surely above the text-only one on a split's questions; None if not measured.
-
-    Where it is not, nothing can be lost by holding them out.
-    """
-    pair = matrix.compare(upper, text_only, split=split, wording=wording)
-    return None if pair is None or pair.low is None else pair.low > 0
-
-
-def _measure_one(matrix: HeldOutMatrix, training: HeldOutTraining) -> Sight | None:
-    entry = matrix.entries.get(training)
-    if entry is None or OTHER_IMAGES not in entry.right:
-        return None
-    held = training.split if training.kind == HELD_OUT and training.split in matrix.test.marks else ""
-    rows = matrix.find_rows(held, without=bool(held))
-    alone = HeldOutMatrix(matrix.test, [entry])  # a seed by itself
-    pair = alone.compare(training, training, than=OTHER_IMAGES, rows=rows)
-    if pair is None or pair.drop is None:
-        return None
-    home = matrix.compare(*[HeldOutTraining(training.model)] * 2, than=OTHER_IMAGES, rows=rows)
-    usual = home.drop if home is not None and home.drop is not None and training.kind != IID else 0.0
-    accuracy, elsewhere = (alone.measure_accuracy(training, wording=w, rows=rows) for w in (PLAIN, OTHER_IMAGES))
-    added = Score("sight", pair.drop, len(rows), pair.low, pair.high)
-    return Sight(accuracy, elsewhere, added, max(LEAST, SHARE * usual))
+def _measure(hits: Hits, images: SceneClusters) -> Score:
+    found = images.estimate_shares(hits, np.ones(len(hits)))
+    return Score("accuracy", float(found.value[0]), len(hits), float(found.low[0]), float(found.high[0]))

@@ -1,22 +1,20 @@
 """The page of a study of held-out splits, as Markdown, from stored records alone: the paper's tables, and findings."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from ..metrics.held_out_matrix import BEFORE, HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
-from ..metrics.held_out_sight import LEAST, Sight, measure_sight
+from ..metrics.held_out_sight import LEAST
 from ..result import Score
-from ..suites.held_out_study import FigureCell, FigureTable, HeldOutStudy, Settings, load_held_out_study
+from ..suites.held_out_study import MARKS, FigureCell, FigureTable, HeldOutStudy, Settings, load_held_out_study
 from .number_format import DASH, format_percent, format_score
 from .table import Table
 
 DIGITS = 1
 MOST_LABELS = 8  # trainings that are named beside their command
 RISING = 0.003  # of validation over the last quarter of the epochs, from where on a training is not at its end
-
-Sights = Mapping[HeldOutTraining, Sight]
 
 
 def find_matrix(
@@ -50,20 +48,15 @@ def _is_shared(record: HeldOutRecord, study: HeldOutStudy, planned: AbstractSet[
     return not isinstance(record, HeldOutEntry) or replace(record.training, seed=0) in planned
 
 
-def list_held_out_tables(
-    study: HeldOutStudy, matrix: HeldOutMatrix | None, sights: Sights | None = None
-) -> list[Table]:
-    """The paper's tables, findings, what differs, trainings, and what is not measured with its command.
-
-    `sights` are what the images add, where it was measured already.
-    """
+def list_held_out_tables(study: HeldOutStudy, matrix: HeldOutMatrix | None) -> list[Table]:
+    """The paper's tables, findings, what differs, trainings, and what is not measured with its command."""
     found = [_build_table(one) for one in study.list_tables(matrix)]
     rows = [(f.says, f.verdict, f.figures or DASH, f.rule) for f in study.check_findings(matrix)]
     found.append(Table("Findings of the paper", ("finding", "verdict", "measured", "rule"), rows))
     found.append(Table("What differs from the paper", ("of", "there", "here"), study.differences))
     if matrix is not None and matrix.list_entries():
         found.append(_list_trainings(matrix))
-        found += _list_sight(matrix, measure_sight(matrix) if sights is None else sights)
+        found += _list_sight(matrix)
     found.append(_list_missing(study, matrix))
     return found
 
@@ -76,7 +69,6 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
     known = f" --known docs/results/{study.data_suite}" if study.data_suite else ""
     made_by = f"shiftscope study {suite} --tables --cells {folder}{known} --page {folder}.md"
     done = set(matrix.list_entries()) if matrix else set()
-    sights = measure_sight(matrix) if matrix else {}
     planned = _list_planned(study)
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
@@ -86,24 +78,24 @@ def render_held_out_markdown(suite: str, records: Sequence[HeldOutRecord], scale
         else f"**Scale {name}: a trial run of the pipeline. With so few questions, neither figures nor verdicts say "
         "anything about the models.**",
         study.describe_scale(study.find_scale(name)),
-        _describe_counts(matrix, sights),
+        _describe_counts(matrix),
         f"{len(done)} trainings are measured, {len(done - {*planned})} of them further seeds; {len(planned)} are "
         "planned with one seed. A dash is a figure that is not measured, and the last table has the commands. Figures "
         "in brackets are *reported* by the paper, on photographs; all others are *measured* here. Intervals are 95%, "
         "over images (docs/decisions/022; those of generalization scores are Fieller's), and over seeds where several "
         "are measured: a figure of one seed does not tell how much another training would differ.",
-        *(table.to_markdown() for table in list_held_out_tables(study, matrix, sights)),
+        *(table.to_markdown() for table in list_held_out_tables(study, matrix)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _describe_counts(matrix: HeldOutMatrix | None, sights: Sights) -> str:
+def _describe_counts(matrix: HeldOutMatrix | None) -> str:
     if matrix is None:
         return "Nothing is measured yet."
     counts = ", ".join(f"{split} {n:,}" for split, n in matrix.test.questions.items())
     other = f" Entries of other data, left out: {matrix.left_out}." if matrix.left_out else ""
-    if blind := len(_list_blind(sights)):
-        other += f" Trainings that did not come to see: {blind} (What the images add)."
+    if matrix.blind:
+        other += f" Trainings that hardly came to see: {len(matrix.blind)} (What the images add)."
     hidden = matrix.planned_otherwise
     other += f" Entries of trainings that are planned otherwise today, left out: {hidden}." if hidden else ""
     return f"Questions there were: {counts}.{other}"
@@ -111,7 +103,9 @@ def _describe_counts(matrix: HeldOutMatrix | None, sights: Sights) -> str:
 
 def _build_table(table: FigureTable) -> Table:
     rows = [[_format_cell(cell) for cell in row] for row in table.rows]
-    return Table(table.title, table.heads, rows, table.note)
+    marks = {cell.mark for row in table.rows for cell in row if isinstance(cell, FigureCell)}
+    told = [f"{mark} {says}" for mark, says in MARKS.items() if mark in marks]
+    return Table(table.title, table.heads, rows, " ".join(filter(None, (table.note, *told))))
 
 
 def _format_cell(cell: FigureCell | str) -> str:
@@ -163,12 +157,8 @@ def _list_repeated(names: Iterable[str]) -> list[str]:
     return sorted(name for name, n in Counter(names).items() if n > 1)
 
 
-def _list_blind(sights: Sights) -> list[HeldOutTraining]:
-    """The trainings that surely did not come to see."""
-    return [training for training, sight in sights.items() if sight.blind]
-
-
-def _list_sight(matrix: HeldOutMatrix, sights: Sights) -> Iterator[Table]:
+def _list_sight(matrix: HeldOutMatrix) -> Iterator[Table]:
+    sights = matrix.sights
     if not sights:
         return
     rows = [
@@ -176,15 +166,16 @@ def _list_sight(matrix: HeldOutMatrix, sights: Sights) -> Iterator[Table]:
         for training, sight in sights.items()
     ]
     note = (
-        "Test questions like those it learned from, without those that have what was held out; about other images: the "
-        "same questions, each shown the images of another one that has as many. Paired by question. Who reads the "
-        "question alone loses nothing."
+        "Test questions like those it learned from, without those that have what was held out (after easy distractors: "
+        "the same questions as all); about other images: the same questions, each shown the images of another one that "
+        "has as many. Paired by question. Who reads the question alone loses nothing."
     )
-    if blind := _list_blind(sights):
+    if matrix.blind:
         note += (
             f" Surely less than {100 * LEAST:.0f} points, or than half of what they add to the model's in-domain "
-            "training on the same questions, so that it did not come to see: "
-            f"{', '.join(training.label for training in blind)}."
+            "training on the same questions, so that it hardly came to see: "
+            f"{', '.join(training.label for training in sorted(matrix.blind))}. Where other seeds of a training see, "
+            "figures are theirs alone."
         )
     models = {training.model for training in sights}
     if left := [one for one in sorted(matrix.list_entries()) if one.model in models and one not in sights]:
@@ -214,4 +205,11 @@ def _list_missing(study: HeldOutStudy, matrix: HeldOutMatrix | None) -> Table:
         if not all(_is_measured(matrix, one, name) for name in study.list_test_sets(one)):
             missing.setdefault(study.write_command(one), []).append(one)
     rows = [(_list_labels(some), command) for command, some in missing.items()]
+    if matrix is not None:  # another seed may come to see
+        again = sorted({replace(one, seed=0) for one in matrix.blind if matrix.is_blind(one)})
+        seeds = {one: 1 + max(t.seed for t in matrix.blind if replace(t, seed=0) == one) for one in again}
+        rows += [
+            (f"{one.label} (hardly came to see)", study.write_command(replace(one, seed=seed)))
+            for one, seed in seeds.items()
+        ]
     return Table("Not measured", ("trainings", "command"), rows or [("none", DASH)])

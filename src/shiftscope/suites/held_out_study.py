@@ -33,12 +33,18 @@ class FigureCell(NamedTuple):
     mark: str = ""
 
 
-BLIND, NO_GAP = "†", "‡"  # marks of figures, as in MARKS
-MARKS = (
-    f"{BLIND}: of a training that did not come to see (What the images add), so that it tells nothing of what was held "
-    f"out, and has no score. {NO_GAP}: in-domain the model is not surely above its text-only twin on these questions, "
-    "so that there is nothing to lose."
-)
+BLIND, NO_GAP = "†", "‡"
+MARKS = {  # of figures, and what they mean
+    BLIND: "stands where a training, or one of the draws of a mean, hardly came to see (What the images add): the "
+    "figure tells nothing of what it learned from, and no score or finding goes by it.",
+    NO_GAP: "stands where the in-domain training is not surely above the text-only one on these questions: there is "
+    "hardly anything to lose.",
+}
+
+
+def mark_blind(matrix: HeldOutMatrix | None, training: HeldOutTraining) -> str:
+    """The mark of a figure of a training that hardly came to see."""
+    return BLIND if matrix is not None and matrix.is_blind(training) else ""
 
 
 @dataclass(frozen=True, slots=True)

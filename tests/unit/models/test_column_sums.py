@@ -42,3 +42,28 @@ def test_a_map_and_its_slopes_are_torchs_own(device, shape):
     alone = map_tokens(given[0].detach(), *given[1:])
     of_weight, of_bias = torch.autograd.grad((alone * pull).sum(), given[1:])
     assert torch.allclose(of_bias, pull.flatten(0, -2).sum(0), atol=1e-4) and of_weight.shape == (6, 8)
+
+
+def test_layers_on_a_gpu_learn_as_by_torchs_own_maps():
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    from shiftscope.models.several_images.layers import apply_together, runs_triton
+
+    assert runs_triton(torch.device("cuda"))
+    torch.manual_seed(0)
+    maps = [torch.nn.Linear(256, 256).cuda() for _ in range(3)]
+    states = torch.randn(1280, 37, 256, device="cuda", requires_grad=True)
+    learned = [states, *(weight for one in maps for weight in one.parameters())]
+    for some, chosen in ((states, maps), (states[:, :1], maps[:1])):
+        with torch.autocast("cuda", torch.bfloat16):
+            weight, bias = (torch.cat([getattr(one, name) for one in chosen]) for name in ("weight", "bias"))
+            found, wanted = apply_together(chosen, some), torch.nn.functional.linear(some, weight, bias)
+        assert found.dtype == torch.bfloat16 and torch.equal(found, wanted)
+        pull = torch.randn_like(wanted)
+        slopes = [
+            torch.autograd.grad((made * pull).sum(), learned, retain_graph=True, allow_unused=True)
+            for made in (found, wanted)
+        ]
+        for one, other in zip(*slopes, strict=True):
+            assert (one is None) == (other is None)
+            assert one is None or (one - other).norm() < 0.01 * other.norm()

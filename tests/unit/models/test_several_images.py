@@ -121,6 +121,7 @@ def test_an_image_may_be_joined_of_its_words_and_regions():
         examples = stage.make_examples(data, config, "cpu")
         scores.append(module(examples.batch(torch.arange(6))).detach())
     assert not torch.allclose(*scores)
+    assert find_stage("visualbert product=0").identify() == find_stage("visualbert").identify()
     with pytest.raises(UserError, match="product must be 0 or 1, not 'yes'"):
         find_stage("visualbert product=yes")
 

@@ -56,22 +56,28 @@ def test_lanes_take_from_each_other_what_was_trained_to_its_end(tmp_path):
 
 
 def test_few_files_are_left_of_many(tmp_path):
+    results = tmp_path / "results"
     for lane in ("one", "two"):
         model = tmp_path / "out" / lane / "models" / "some"
         for path, text in (
-            (tmp_path / "results" / lane / "covr.jsonl", f"{lane}\n"),
-            (tmp_path / "results" / f"{lane}.log", "said"),
+            (results / lane / "covr.jsonl", f"all\n{lane}\ncut sh"),
+            (results / f"{lane}.log", "said"),
             (model / "training.jsonl", "{}"),
             (model / "weights", "many"),
         ):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-    gather(tmp_path / "out", tmp_path / "results")
-    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["covr.jsonl", "logs.tgz"]
-    assert (tmp_path / "results" / "covr.jsonl").read_text() == "one\ntwo\n"
-    with tarfile.open(tmp_path / "results" / "logs.tgz") as archive:
+    gather(tmp_path / "out", results)
+    assert sorted(path.name for path in results.iterdir()) == ["covr.jsonl", "logs-1.tgz"]
+    assert (results / "covr.jsonl").read_text() == "all\none\ntwo\n"
+    with tarfile.open(results / "logs-1.tgz") as archive:
         logs = [f"{lane}.log" for lane in ("one", "two")]
         assert archive.getnames() == [*logs, *(f"{lane}/models/some/training.jsonl" for lane in ("one", "two"))]
+    (results / "two").mkdir()
+    (results / "two" / "covr.jsonl").write_text("two\nmore\n")
+    gather(tmp_path / "out", results)  # a piece that resumed
+    assert sorted(path.name for path in results.iterdir()) == ["covr.jsonl", "logs-1.tgz", "logs-2.tgz"]
+    assert (results / "covr.jsonl").read_text() == "all\none\ntwo\nmore\n"
 
 
 def test_nothing_begins_after_ctrl_c(tmp_path):

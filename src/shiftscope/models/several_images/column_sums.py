@@ -27,7 +27,7 @@ def map_tokens(states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def sum_columns(table: Tensor) -> Tensor:
-    """[column] in single precision, of [row, column]."""
+    """[column] in single precision, of [row, column]; added up in an order that differs from run to run."""
     rows, columns = table.shape
     sums = torch.zeros(columns, dtype=torch.float32, device=table.device)
     programs = triton.cdiv(columns, WIDE), triton.cdiv(rows, TALL * STEPS)
@@ -56,6 +56,7 @@ class _Map(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, ...]:
         states, weight = ctx.saved_tensors
-        flat = slopes.flatten(0, -2)
-        of_states = (flat @ weight).view_as(states) if ctx.needs_input_grad[0] else None
-        return of_states, flat.T @ states.flatten(0, -2), sum_columns(flat).to(slopes.dtype)
+        flat, (seen, maps, shifts) = slopes.flatten(0, -2), ctx.needs_input_grad
+        of_states = (flat @ weight).view_as(states) if seen else None
+        of_weight = flat.T @ states.flatten(0, -2) if maps else None
+        return of_states, of_weight, sum_columns(flat).to(slopes.dtype) if shifts else None

@@ -73,13 +73,14 @@ class ImageSetStage(AnswerStage):
 
     def load_pretrained(self, module: Any, config: AnswererConfig) -> None:
         if not self.needs:
-            self._begin_from_nothing(module)
+            self._begin(module)
         if module.features is not None:
             from ..end_to_end.image_features import load_scene_parser
 
             module.features.load_state_dict(load_scene_parser(config.features, self.backbone).state_dict())
 
-    def _begin_from_nothing(self, module: Any) -> None:
+    def _begin(self, module: Any) -> None:
+        """What is the same however weights begin, and how small branches are."""
         import torch
 
         with torch.no_grad():

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-PRODUCT = "product"  # 1: an image's vector is the product of the first word and the mean region; else the first word
+PRODUCT = "product"  # 1: an image's vector is the product of the first word and the mean region, the text-only twin's
+# too; 0: the first word
 
 
 class VisualBertStage(ImageSetStage, PretrainedStage):
@@ -35,7 +36,8 @@ class VisualBertStage(ImageSetStage, PretrainedStage):
         if PRODUCT in settings:
             if settings[PRODUCT] not in ("0", "1"):
                 raise UserError(f"setting {PRODUCT} must be 0 or 1, not {settings[PRODUCT]!r}")
-            made.sizes = {**made.sizes, PRODUCT: int(settings[PRODUCT])}
+            made.sizes = {name: size for name, size in made.sizes.items() if name != PRODUCT}
+            made.sizes |= {PRODUCT: 1} if settings[PRODUCT] == "1" else {}  # without it, as it is by default
         return made
 
     def build_network(self, config: AnswererConfig) -> nn.Module:

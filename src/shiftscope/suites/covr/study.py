@@ -13,12 +13,11 @@ from typing import Any
 
 from ...errors import unknown
 from ...metrics.held_out_matrix import EASY, HELD_OUT, IID, IID_SIZE, PARAPHRASED, PLAIN, HeldOutMatrix, HeldOutTraining
-from ...metrics.held_out_sight import has_gap, is_blind
 from ...metrics.intervals import student_quantile
 from ...result import Score
 from ...shift.held_out import COVR_SPLITS, DRAWN_SPLITS, FEW_SHOT, SHOTS, ZERO_SHOT
 from ...shift.held_out.predicates import DRAWS
-from ..held_out_study import BLIND, MARKS, NO_GAP, FigureCell, FigureTable, HeldOutStudy
+from ..held_out_study import BLIND, NO_GAP, FigureCell, FigureTable, HeldOutStudy, mark_blind
 from ..study import Finding
 from .reported import REPORTED, find_accuracy
 from .suite import CovrSpec
@@ -28,7 +27,6 @@ TEXT_TWINS = {VISUALBERT: "visualbert_text", VILBERT: "vilbert_text"}
 MAJORITY, PER_TEMPLATE = "majority", "majority_per_template"
 CURVE = ("has_quant", "has_compar")  # of Figure 13, whose two splits the paper's text does not name
 CURVE_SHOTS = (0, 50, 125, SHOTS, 2500)  # then all: iid
-SEEDED = ("has_quant", "has_quant_compscope_has_quant_all", "has_count_rm_v_c")  # trained from several seeds
 TEMPLATES = tuple(dict.fromkeys(key[1] for key in REPORTED.tables["template_accuracy"]))
 PAPER_NAMES = {"text": "VB text", "iid": "VB iid"}
 
@@ -105,8 +103,10 @@ class CovrHeldOutStudy(HeldOutStudy):
         ),
         (
             "what stands for an image and the question",
-            "in Volta's controlled models the product of what the first word and the image's mean region have become",
-            "vilbert's is such a product, visualbert's is the first word alone; `--set product=1` gives it one, too",
+            "in Volta's controlled models the product of what the first word and a region for the whole image became, "
+            "each through a pooler",
+            "vilbert's is the product of the first word and the mean of what the regions became, without poolers; "
+            "visualbert's is the first word alone, and such a product with `--set product=1`",
         ),
         (
             "words that training never showed",
@@ -207,11 +207,7 @@ def _list_split(model: str, name: str, seeds: Sequence[int]) -> Iterator[tuple[H
     """For each seed the training without what is held out, and the one on as many questions of all kinds."""
     shots = COVR_SPLITS[name].shots
     for seed in seeds:
-        if not seed or name in SEEDED:
-            yield (
-                HeldOutTraining(model, HELD_OUT, name, shots, seed),
-                HeldOutTraining(model, IID_SIZE, name, shots, seed),
-            )
+        yield (HeldOutTraining(model, HELD_OUT, name, shots, seed), HeldOutTraining(model, IID_SIZE, name, shots, seed))
 
 
 def list_draws(split: str) -> list[str]:
@@ -257,7 +253,7 @@ def _measure_drawn(matrix: HeldOutMatrix, model: str, split: str, wording: str) 
     found = {name: matrix.measure_accuracy(one, split=split, wording=wording) for name, one in trainings.items()}
     three = (trainings[name] for name in ("held_out", "text", "iid_size"))
     found["score"] = matrix.measure_generalization(*three, split=split, wording=wording)
-    if found["score"] is not None and any(is_blind(matrix, one) for one in trainings.values()):
+    if found["score"] is not None and any(map(matrix.is_blind, trainings.values())):
         found["score"] = Score("generalization_score", None, found["score"].n)
     return found
 
@@ -269,9 +265,9 @@ def _list_marks(matrix: HeldOutMatrix | None, model: str, split: str, wording: s
         if matrix is None or name not in matrix.test.marks:
             continue
         trainings = list_row(model, name)
-        marks |= {column: BLIND for column, one in trainings.items() if is_blind(matrix, one)}
-        if has_gap(matrix, trainings["iid"], trainings["text"], name, wording) is False:
-            marks["iid"] = NO_GAP
+        marks |= {column: BLIND for column, one in trainings.items() if matrix.is_blind(one)}
+        if matrix.has_gap(trainings["iid"], trainings["text"], name, wording) is False:
+            marks.setdefault("iid", NO_GAP)
     return marks
 
 
@@ -315,7 +311,7 @@ def _build_splits(
         tuple(rows),
         "Accuracy on the test questions with the property, %, and generalization score, %: measured (reported). "
         "Of program and lexical splits the mean of the draws ± their standard deviation. The M questions, and those of "
-        f"iid-size, are drawn once, whatever the seed of a training. {MARKS}",
+        "iid-size, are drawn once, whatever the seed of a training.",
     )
 
 
@@ -349,7 +345,7 @@ def _build_overall(matrix: HeldOutMatrix | None) -> FigureTable:
         for wording in (PLAIN, PARAPHRASED):
             reported = find_accuracy(paper, "test", paraphrased=wording == PARAPHRASED) if paper else None
             measured = None if matrix is None else matrix.measure_accuracy(training, wording=wording)
-            cells.append(FigureCell(measured, reported))
+            cells.append(FigureCell(measured, reported, mark_blind(matrix, training)))
         seeds = len(matrix.list_seeds(training)) if matrix else 0
         rows.append((label, str(seeds or "–"), *cells))
     people = FigureCell(None, find_accuracy("Humans", "test", paraphrased=True))
@@ -373,7 +369,7 @@ def _build_templates(matrix: HeldOutMatrix | None, number: int, wording: str) ->
             reported = REPORTED.find("template_accuracy", PAPER_NAMES[column], template, kind)
             training = HeldOutTraining(model)
             measured = None if there is None else there.measure_accuracy(training, template=template, wording=wording)
-            cells.append(FigureCell(measured, reported))
+            cells.append(FigureCell(measured, reported, mark_blind(matrix, training)))
         rows.append((template, *cells))
     title = f"Table {number}: accuracy per template" + (", paraphrased" if wording == PARAPHRASED else "")
     return FigureTable(
@@ -392,7 +388,11 @@ def _build_curve(matrix: HeldOutMatrix | None) -> FigureTable:
     for split in CURVE:
         there = matrix if matrix is not None and split in matrix.test.marks else None
         points = [one for _, one in list_curve(split)]
-        rows.append((split, *(FigureCell(there.measure_accuracy(p, split=split) if there else None) for p in points)))
+        cells = [
+            FigureCell(there.measure_accuracy(p, split=split), mark=mark_blind(there, p)) if there else FigureCell(None)
+            for p in points
+        ]
+        rows.append((split, *cells))
     return FigureTable(
         "Figure 13: accuracy by M, the number of training questions with the property",
         ("split", *(f"M={name}" for name, _ in list_curve(CURVE[0]))),

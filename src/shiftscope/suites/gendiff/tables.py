@@ -21,11 +21,10 @@ from ...metrics.held_out_matrix import (
     HeldOutTraining,
     name_bits,
 )
-from ...metrics.held_out_sight import has_gap, is_blind
 from ...result import Score
 from ...shift.held_out import DRAWN_SPLITS
 from ...shift.held_out.predicates import DRAWS
-from ..held_out_study import BLIND, MARKS, NO_GAP, FigureCell, FigureTable
+from ..held_out_study import NO_GAP, FigureCell, FigureTable, mark_blind
 from .reported import COMBINED, CONTRAST_ROWS, GEN, GQA, LOCAL_COHERENCY, REPORTED, SHOT_ROWS, SHOTS, VQA
 from .reported import ORIGINAL as REPORTED_ORIGINAL
 from .study import (
@@ -172,6 +171,7 @@ def _build_objects(matrix: HeldOutMatrix | None) -> FigureTable:
             FigureCell(
                 measure(matrix, HeldOutTraining(model, OTHER), OBJECTS, row, of, how),
                 REPORTED.find("objects", change, model, _write_how(how) if model in NEURO_SYMBOLIC else ""),
+                mark_blind(matrix, HeldOutTraining(model, OTHER)),
             )
             for model, how in columns
         ]
@@ -269,7 +269,7 @@ def _build_compositional(matrix: HeldOutMatrix | None) -> FigureTable:
         ("split", "text-only", "visualbert, all", "t5, all", VISUALBERT, *held),
         tuple(rows),
         f"{MEASURED} Test questions with the property; *all* is trained on all questions, the others on what the split "
-        f"leaves. t5 writes the compositional logical form, t5_original COVR's own. {MARKS}",
+        "leaves. t5 writes the compositional logical form, t5_original COVR's own.",
     )
 
 
@@ -277,9 +277,9 @@ def _mark(matrix: HeldOutMatrix | None, training: HeldOutTraining, split: str) -
     """What a figure of visualbert on a split is to be read with."""
     if matrix is None or split not in matrix.test.marks or training.model != VISUALBERT:
         return ""
-    if is_blind(matrix, training):
-        return BLIND
-    none = training.kind == IID and has_gap(matrix, training, HeldOutTraining(TEXT_ONLY), split) is False
+    if blind := mark_blind(matrix, training):
+        return blind
+    none = training.kind == IID and matrix.has_gap(training, HeldOutTraining(TEXT_ONLY), split, PLAIN) is False
     return NO_GAP if none else ""
 
 
@@ -345,11 +345,14 @@ def measure_shots(
     matrix: HeldOutMatrix | None, model: str, row: tuple[str, str], shots: int, how: str = ""
 ) -> tuple[Score | None, int]:
     """Accuracy on a row of the contrast set with K examples of it, in the mean of the draws, and how many there are."""
-    name = name_row(*row)
-    training = HeldOutTraining(model, K_SHOT, name, shots) if shots else HeldOutTraining(model)
+    name, training = name_row(*row), name_shots(model, row, shots)
     score = measure(matrix, training, CONTRAST, name, VARIANT, how)
     found = None if matrix is None else matrix.find_test_set(CONTRAST)
     return score, len(found.list_seeds(training)) if found is not None and shots and score is not None else 0
+
+
+def name_shots(model: str, row: tuple[str, str], shots: int) -> HeldOutTraining:
+    return HeldOutTraining(model, K_SHOT, name_row(*row), shots) if shots else HeldOutTraining(model)
 
 
 def _build_shots(matrix: HeldOutMatrix | None) -> FigureTable:
@@ -368,7 +371,8 @@ def _build_shots(matrix: HeldOutMatrix | None) -> FigureTable:
                 score, draws = measure_shots(matrix, model, row, shots, how)
                 if score is not None:
                     counts.add(draws)
-                cells.append(FigureCell(score, REPORTED.find("k_shot", *row, shots, column)))
+                mark = mark_blind(matrix, name_shots(model, row, shots))
+                cells.append(FigureCell(score, REPORTED.find("k_shot", *row, shots, column), mark))
             rows.append(
                 (*row, str(shots), f"{min(counts)}–{max(counts)}" if len(counts) > 1 else _count(counts or {0}), *cells)
             )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shiftscope.metrics.held_out_matrix import (
+    EASY,
     HELD_OUT,
     IID_SIZE,
     OTHER_IMAGES,
@@ -169,3 +170,32 @@ def test_open_questions_are_hardest_if_they_are_for_both_models(open_ones, verdi
     ]
     assert find_verdict("Open questions are hardest", entries) == verdict
     assert find_verdict("Open questions are hardest", entries[:1]) == NOT_MEASURED
+
+
+def test_trainings_that_hardly_came_to_see_decide_no_other_finding_either():
+    shots = (0, 50, 125, 250, 2500)
+    blind = [show_images(make_entry(HeldOutTraining("visualbert", HELD_OUT, "has_quant", k), 0.41), 0.4) for k in shots]
+    easy = show_images(make_entry(HeldOutTraining("visualbert", EASY), 0.41), 0.4)
+    seeing = show_images(make_entry(IID, 0.8), 0.4)
+    test = replace(make_test("has_quant"), marks={"has_quant": pack_bits(np.arange(COUNT) % 2 == 0)})
+    matrix = HeldOutMatrix(test, [make_entry(TEXT, 0.4), seeing, easy, *blind])
+    found = {one.says: one.verdict for one in check_findings(matrix)}
+    assert found["Good distractors matter: trained with random images instead, accuracy drops."] == UNDECIDED
+    assert next(v for says, v in found.items() if says.startswith("The effect of M (has_quant)")) == UNDECIDED
+    assert find_row(matrix, "Figure 13", "has_quant")["M=0"].mark == BLIND
+    assert find_row(matrix, "Table 6", "visualbert, easy distractors")["generated"].mark == BLIND
+
+
+def test_a_seed_that_hardly_came_to_see_stands_back_behind_those_that_did():
+    seeds = [HeldOutTraining("visualbert", HELD_OUT, "has_quant", 250, seed) for seed in range(3)]
+    test = replace(make_test("has_quant"), marks={"has_quant": pack_bits(np.arange(COUNT) % 2 == 0)})
+    seeing, blind = (show_images(make_entry(seeds[k], share), 0.4) for k, share in enumerate((0.7, 0.42)))
+    unasked = make_entry(seeds[2], 0.6)  # not about other images
+    home = show_images(make_entry(IID, 0.8), 0.4), make_entry(replace(IID, seed=1), 0.7)
+    matrix = HeldOutMatrix(test, [*home, seeing, blind, unasked])
+    assert matrix.blind == {seeds[1]} and not matrix.is_blind(seeds[0])
+    assert matrix.list_seeds(seeds[0]) == [0, 2] and matrix.list_seeds(seeds[0], (OTHER_IMAGES,)) == [0]
+    assert matrix.measure_accuracy(seeds[0]).value == pytest.approx(0.65, abs=0.01)
+    assert matrix.compare(IID, IID, than=OTHER_IMAGES).drop == pytest.approx(0.4, abs=0.01)  # of the seed with both
+    alone = HeldOutMatrix(test, [*home, blind])
+    assert alone.is_blind(seeds[0]) and alone.list_seeds(seeds[0]) == [1]
