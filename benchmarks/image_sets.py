@@ -32,6 +32,7 @@ WORDS, SHORTEST, LONGEST, ANSWERS = 300, 12, 36, 60
 PLACES = 5
 FEWER = 0.08  # share of the questions about fewer images
 WARM = 2  # epochs before one is timed
+LONGEST_KERNELS, NAMED = 20, 90  # kernels that are shown, and letters of their names
 
 
 def main() -> None:
@@ -61,7 +62,9 @@ def main() -> None:
         ("host: the rest", f"{1000 * (wall - sum(spent.values())) / loop.steps:.2f}"),
     ]
     if accelerator.device.type == "cuda":
-        rows.append(("device: kernels", f"{count_kernels(loop):.2f}"))
+        kernels = list_kernels(loop)
+        rows.append(("device: kernels", f"{sum(took for _, took in kernels):.2f}"))
+        rows += [(f"device: {name[:NAMED]}", f"{took:.2f}") for name, took in kernels[:LONGEST_KERNELS]]
     title = f"{given.model}: {loop.steps * loop.batch / wall:,.0f} questions/s; {WARM} epochs before took {first:.1f} s"
     table(title, ("", "ms"), rows)
 
@@ -146,15 +149,16 @@ def run_epoch(loop: _TrainingLoop, epoch: int) -> None:
         torch.cuda.synchronize()
 
 
-def count_kernels(loop: _TrainingLoop) -> float:
-    """Milliseconds of a step in which the device computes."""
+def list_kernels(loop: _TrainingLoop) -> list[tuple[str, float]]:
+    """What the device computes in a step, each with its milliseconds, the longest first."""
     from torch._C._autograd import DeviceType
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
         run_epoch(loop, WARM + 1)
     run = [one for one in seen.key_averages() if one.device_type == DeviceType.CUDA and not one.is_user_annotation]
-    return sum(float(one.self_device_time_total) for one in run) / 1000 / loop.steps
+    took = ((str(one.key), float(one.self_device_time_total) / 1000 / loop.steps) for one in run)
+    return sorted(took, key=lambda pair: -pair[1])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.end_to_end import ProgressLines
 from benchmarks.table import table
-from shiftscope.metrics.held_out_matrix import HeldOutEntry
+from shiftscope.metrics.held_out_records import HeldOutEntry
 from shiftscope.report.held_out_page import find_matrix, format_figure, list_held_out_tables
 from shiftscope.run.held_out_study.held_out_study import HeldOutStore, HeldOutStudySpec, study_held_out
 from shiftscope.suites.held_out_study import load_held_out_study

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from shiftscope.errors import UserError
-from shiftscope.metrics.held_out_matrix import (
+from shiftscope.metrics.held_out_records import (
     BEFORE,
     EXACT,
     GT_EXEC,

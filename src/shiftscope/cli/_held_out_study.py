@@ -96,7 +96,7 @@ def _parse_setting(text: str) -> tuple[str, str]:
 
 def _print_record(record: Any, as_json: bool) -> None:
     """A record in a few words."""
-    from ..metrics.held_out_matrix import HeldOutEntry
+    from ..metrics.held_out_records import HeldOutEntry
 
     line: dict[str, Any] = {"kind": record.KIND, "data": record.data[:8]}
     if isinstance(record, HeldOutEntry):

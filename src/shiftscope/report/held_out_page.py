@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from ..metrics.held_out_matrix import BEFORE, HeldOutEntry, HeldOutMatrix, HeldOutRecord, HeldOutTraining
+from ..metrics.held_out_matrix import HeldOutMatrix
+from ..metrics.held_out_records import BEFORE, HeldOutEntry, HeldOutRecord, HeldOutTraining
 from ..metrics.held_out_sight import LEAST
 from ..result import Score
 from ..suites.held_out_study import MARKS, FigureCell, FigureTable, HeldOutStudy, Settings, load_held_out_study

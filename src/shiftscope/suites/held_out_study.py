@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import UserError, unknown
-from ..metrics.held_out_matrix import EASY, IID, K_SHOT, HeldOutMatrix, HeldOutTraining
+from ..metrics.held_out_matrix import HeldOutMatrix
+from ..metrics.held_out_records import EASY, IID, K_SHOT, HeldOutTraining
 from ..model import get_traits
 from ..records import content_id
 from ..registry import STUDIES

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shiftscope.metrics.held_out_matrix import (
+from shiftscope.metrics.held_out_matrix import HeldOutMatrix
+from shiftscope.metrics.held_out_records import (
     HELD_OUT,
     IID_SIZE,
     PLAIN,
     HeldOutEntry,
-    HeldOutMatrix,
     HeldOutTest,
     HeldOutTraining,
     pack_array,

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...answer import Answer, spell
 from ...files import write_whole
-from ...metrics.held_out_matrix import EXACT, GT_EXEC, MISSING, Bools
+from ...metrics.held_out_records import EXACT, GT_EXEC, MISSING, Bools
 from ...metrics.missing_objects import REASON
 from ...model import EVERYTHING, IMAGES, Model, Prompt, Response, get_traits, predict_checked
 from ...question import Question

@@ -15,7 +15,7 @@ from typing import Any
 from ... import __version__
 from ...errors import UserError
 from ...folder import lock_folder
-from ...metrics.held_out_matrix import (
+from ...metrics.held_out_records import (
     OTHER_IMAGES,
     PARAPHRASED,
     PLAIN,

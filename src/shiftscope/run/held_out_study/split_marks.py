@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import __version__
 from ...files import write_whole
-from ...metrics.held_out_matrix import Bools, pack_bits, unpack_bits
+from ...metrics.held_out_records import Bools, pack_bits, unpack_bits
 from ...question import Question
 from ...records import content_id
 from ...shift import held_out

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import UserError
 from ...executor import LocalExecutor
-from ...metrics.held_out_matrix import BEFORE, HELD_OUT, IID_SIZE, K_SHOT, HeldOutTraining
+from ...metrics.held_out_records import BEFORE, HELD_OUT, IID_SIZE, K_SHOT, HeldOutTraining
 from ...model import get_traits
 from ...question import Question
 from ...records import content_id

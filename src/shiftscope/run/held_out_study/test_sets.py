@@ -17,7 +17,7 @@ import numpy as np
 from ... import __version__
 from ...answer import Answer, is_same_answer, spell
 from ...errors import UserError
-from ...metrics.held_out_matrix import (
+from ...metrics.held_out_records import (
     DENIED,
     DENIED_TRUTH,
     ORIGINAL,

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...metrics.held_out_matrix import EASY, PARAPHRASED, PLAIN, HeldOutMatrix, HeldOutTraining
+from ...metrics.held_out_matrix import HeldOutMatrix
+from ...metrics.held_out_records import EASY, PARAPHRASED, PLAIN, HeldOutTraining
 from ...result import Score
 from ...shift.held_out import DRAWN_SPLITS, FEW_SHOT, ZERO_SHOT
 from ..study import NOT_MEASURED, Finding

@@ -12,7 +12,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from ...errors import unknown
-from ...metrics.held_out_matrix import EASY, HELD_OUT, IID, IID_SIZE, PARAPHRASED, PLAIN, HeldOutMatrix, HeldOutTraining
+from ...metrics.held_out_matrix import HeldOutMatrix
+from ...metrics.held_out_records import EASY, HELD_OUT, IID, IID_SIZE, PARAPHRASED, PLAIN, HeldOutTraining
 from ...metrics.intervals import student_quantile
 from ...result import Score
 from ...shift.held_out import COVR_SPLITS, DRAWN_SPLITS, FEW_SHOT, SHOTS, ZERO_SHOT

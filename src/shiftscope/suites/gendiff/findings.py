@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ...metrics.held_out_matrix import (
+from ...metrics.held_out_matrix import HeldOutMatrix
+from ...metrics.held_out_records import (
     DENIED,
     DENIED_TRUTH,
     EXACT,
@@ -20,7 +21,6 @@ from ...metrics.held_out_matrix import (
     OTHER,
     PLAIN,
     SAME,
-    HeldOutMatrix,
     HeldOutTraining,
 )
 from ...result import Score

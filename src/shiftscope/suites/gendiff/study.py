@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import UserError, unknown
-from ...metrics.held_out_matrix import HELD_OUT, IID, K_SHOT, OTHER, HeldOutMatrix, HeldOutTraining
+from ...metrics.held_out_matrix import HeldOutMatrix
+from ...metrics.held_out_records import HELD_OUT, IID, K_SHOT, OTHER, HeldOutTraining
 from ...shift.held_out import COVR_SPLITS
 from ..held_out_study import DerivedTestPlan, FigureTable, HeldOutStudy, StudyModel, load_held_out_study
 from ..study import Finding

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...metrics.held_out_matrix import (
+from ...metrics.held_out_matrix import HeldOutMatrix
+from ...metrics.held_out_records import (
     EXACT,
     GT_EXEC,
     HELD_OUT,
@@ -17,7 +18,6 @@ from ...metrics.held_out_matrix import (
     PLAIN,
     SAME,
     VARIANT,
-    HeldOutMatrix,
     HeldOutTraining,
     name_bits,
 )

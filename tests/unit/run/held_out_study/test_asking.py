@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.metrics.held_out_matrix import EXACT
+from shiftscope.metrics.held_out_records import EXACT
 from shiftscope.model import Prompt, Response
 from shiftscope.question import Question
 from shiftscope.run.held_out_study.asking import KeptResponses, ask_model, exchange_images

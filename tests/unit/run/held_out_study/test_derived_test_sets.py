@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from shiftscope.lang.text import parse_program
-from shiftscope.metrics.held_out_matrix import (
+from shiftscope.metrics.held_out_records import (
     DENIED,
     EXACT,
     GT_EXEC,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftscope.metrics.held_out_matrix import PLAIN, HeldOutEntry, HeldOutTraining, pack_bits
+from shiftscope.metrics.held_out_records import PLAIN, HeldOutEntry, HeldOutTraining, pack_bits
 from shiftscope.run.held_out_study.held_out_study import HeldOutStore
 from shiftscope.run.study.entry_store import merge_records
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shiftscope.metrics.held_out_matrix import (
+from shiftscope.metrics.held_out_matrix import HeldOutMatrix
+from shiftscope.metrics.held_out_records import (
     EASY,
     HELD_OUT,
     IID_SIZE,
@@ -13,7 +14,6 @@ from shiftscope.metrics.held_out_matrix import (
     PARAPHRASED,
     PLAIN,
     HeldOutEntry,
-    HeldOutMatrix,
     HeldOutTest,
     HeldOutTraining,
     pack_array,

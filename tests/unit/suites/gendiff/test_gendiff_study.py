@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from shiftscope.errors import UserError
-from shiftscope.metrics.held_out_matrix import (
+from shiftscope.metrics.held_out_matrix import HeldOutMatrix
+from shiftscope.metrics.held_out_records import (
     DENIED,
     GT_EXEC,
     HELD_OUT,
@@ -19,7 +20,6 @@ from shiftscope.metrics.held_out_matrix import (
     SAME,
     VARIANT,
     HeldOutEntry,
-    HeldOutMatrix,
     HeldOutTest,
     HeldOutTraining,
     name_bits,
